@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use crate::text::{SourceText, Span};
 
-/// How bad a finding is.
+/// The severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
     /// Worth knowing; never fails a check.
@@ -31,7 +31,7 @@ impl Severity {
 pub struct Rule {
     /// Kebab-case id, also its anchor in the documentation.
     pub id: &'static str,
-    /// Severity unless a finding says otherwise.
+    /// The default severity.
     pub severity: Severity,
     /// One sentence: what the rule finds.
     pub summary: &'static str,
@@ -46,27 +46,27 @@ pub struct Rule {
 /// Another place that belongs to a finding.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Related {
-    /// Where.
+    /// Its span.
     pub span: Span,
-    /// What that place has to do with it.
+    /// Its relation to the finding.
     pub message: String,
 }
 
-/// Whether a fix keeps the author's meaning for certain.
+/// Whether a fix certainly keeps the author's meaning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Safety {
     /// Applied by `--fix`: it drops no words that its finding does not name.
     Safe,
-    /// Applied only by `--fix --unsafe`: it may change what the plan means.
+    /// Applied only by `--fix --unsafe`: it may change the meaning of the plan.
     Unsafe,
 }
 
-/// Bytes to put in place of a span.
+/// A text that replaces a span.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Replacement {
-    /// What to replace; empty for an insertion.
+    /// The replaced span; empty for an insertion.
     pub span: Span,
-    /// What to put there.
+    /// The new text.
     pub text: String,
 }
 
@@ -86,23 +86,23 @@ pub struct Fix {
 pub struct Diagnostic {
     /// Which rule found it.
     pub rule: &'static Rule,
-    /// How bad it is here.
+    /// Its severity here.
     pub severity: Severity,
-    /// Where; none only for findings about a whole file, such as one that cannot be read.
+    /// Its primary span; none only for findings about a whole file, such as an unreadable one.
     pub span: Option<Span>,
     /// The headline: what is wrong, with names.
     pub message: String,
-    /// A few words under the caret; empty where the headline says it all.
+    /// A few words under the caret; empty if the headline is enough.
     pub label: String,
     /// Other places.
     pub related: Vec<Related>,
-    /// What to do; empty where there is no advice.
+    /// The next step for the user; may be empty.
     pub help: String,
-    /// The original tool's own code for it, where it has one.
+    /// The original tool's own code for it, if it has one.
     pub origin: Option<String>,
-    /// The key that is missing, where the finding is that one is.
+    /// The missing key, for findings about missing keys.
     pub missing: Option<&'static str>,
-    /// A fix, where one is known.
+    /// A fix, if one is known.
     pub fix: Option<Fix>,
 }
 
@@ -115,7 +115,7 @@ impl Diagnostic {
         }
     }
 
-    /// Returns a finding about a file as a whole.
+    /// Returns a finding about a whole file.
     pub fn of_file(rule: &'static Rule, message: impl Into<String>) -> Self {
         Diagnostic {
             rule,
@@ -137,7 +137,7 @@ impl Diagnostic {
         Diagnostic { severity, ..self }
     }
 
-    /// Returns it without its places, and without a fix, which names places: for a text that the user does not have.
+    /// Returns it without its spans and its fix: for a text that the user does not have.
     #[must_use]
     pub fn without_places(self) -> Self {
         Diagnostic {
@@ -157,7 +157,7 @@ impl Diagnostic {
         }
     }
 
-    /// Returns it with one more related place.
+    /// Returns it with one more related span.
     #[must_use]
     pub fn with_related(mut self, span: Span, message: impl Into<String>) -> Self {
         self.related.push(Related {
@@ -197,8 +197,8 @@ impl Diagnostic {
         self.with_fix(title, Safety::Unsafe, edits)
     }
 
-    /// Returns the first word that its fix removes from a text and that neither the new text has nor the finding names. White space,
-    /// punctuation and the lines of code fences are no content; nor is the value that the finding is about, where it gets another.
+    /// Returns the first word that its fix removes from a text and that neither the new text nor the finding contains. White space,
+    /// punctuation and code fence lines are not content. Neither is an invalid value that is replaced.
     pub fn dropped_content<'t>(&self, source: &'t SourceText) -> Option<&'t str> {
         let fix = self.fix.as_ref()?;
         let is_other_value = |edit: &Replacement| Some(edit.span) == self.span && !edit.text.is_empty();
@@ -207,7 +207,7 @@ impl Diagnostic {
         let mut removed = removed.flat_map(content_words).peekable();
         removed.peek()?;
         let said = [&self.message, &self.label, &self.help, &fix.title];
-        // A finding names what it concerns in backticks.
+        // A finding names its subject in backticks.
         let named = said.into_iter().flat_map(|text| text.split('`').skip(1).step_by(2));
         let kept: HashSet<&str> = named
             .chain(fix.edits.iter().map(|edit| edit.text.as_str()))
@@ -216,7 +216,7 @@ impl Diagnostic {
         removed.find(|word| !kept.contains(word))
     }
 
-    /// Makes its fix unsafe where it would drop content of the text, whatever the rule promised.
+    /// Makes its fix unsafe if it would drop content of the text, even if the rule calls it safe.
     pub(crate) fn keep_fix_honest(&mut self, source: &SourceText) {
         let drops = self.dropped_content(source).is_some();
         if let Some(fix) = self.fix.as_mut().filter(|_| drops) {
@@ -265,7 +265,7 @@ fn content_words(text: &str) -> impl Iterator<Item = &str> {
         .filter(|word| !word.is_empty())
 }
 
-/// Returns true for the line that begins or ends a code fence, with at most the name of a language.
+/// Returns whether a line starts or ends a code fence, with at most the name of a language.
 fn is_fence_line(line: &str) -> bool {
     let line = line.trim();
     let mark = if line.starts_with('~') { '~' } else { '`' };
@@ -273,7 +273,7 @@ fn is_fence_line(line: &str) -> bool {
     line.len() >= language.len() + 3 && language.bytes().all(|byte| byte.is_ascii_alphanumeric())
 }
 
-/// The most findings that reading a text, and checking its plan, each keep.
+/// The limit of findings for reading a text, and for checking its plan.
 pub const MAX_FINDINGS: usize = 100_000;
 
 /// A text has more errors than planwright lists.
@@ -286,7 +286,7 @@ pub static TOO_MANY_FINDINGS: Rule = Rule {
     right: "{\"goal\": \"x\", \"tasks\": []}",
 };
 
-/// Adds a finding to a list that is bounded; it is only made where there is room for it.
+/// Adds a finding to a bounded list. The finding is only built if there is room for it.
 pub(crate) fn push_bounded(list: &mut Vec<Diagnostic>, finding: impl FnOnce() -> Diagnostic) {
     match list.len() {
         ..MAX_FINDINGS => list.push(finding()),
@@ -295,13 +295,13 @@ pub(crate) fn push_bounded(list: &mut Vec<Diagnostic>, finding: impl FnOnce() ->
     }
 }
 
-/// Returns the finding that stands for all that are not listed.
+/// Returns the finding that represents all findings beyond the limit.
 pub(crate) fn too_many() -> Diagnostic {
     let message = format!("more than {MAX_FINDINGS} findings: the rest are not listed");
     Diagnostic::of_file(&TOO_MANY_FINDINGS, message)
 }
 
-/// Sorts findings by place, the worst first at one place, and drops exact repeats.
+/// Sorts findings by span, the most severe first at one span, and drops exact duplicates.
 pub fn sort(diagnostics: &mut Vec<Diagnostic>) {
     diagnostics.sort_by(|a, b| {
         let at = |d: &Diagnostic| d.span.map_or((0, 0), |span| (span.start + 1, span.end));
@@ -314,9 +314,9 @@ pub fn sort(diagnostics: &mut Vec<Diagnostic>) {
     diagnostics.dedup();
 }
 
-/// Returns the word that was probably meant by one that is none of them: few letters differ, in whatever case.
+/// Returns the known word that an unknown one probably means: few letters differ, ignoring case.
 pub fn nearest<'w>(written: &str, words: impl IntoIterator<Item = &'w str>) -> Option<&'w str> {
-    /// What is longer is no slip, and costs much to compare.
+    /// Longer words are no typing errors, and are slow to compare.
     const MAX_BYTES: usize = 64;
     if written.len() > MAX_BYTES {
         return None;

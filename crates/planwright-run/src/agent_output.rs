@@ -17,36 +17,36 @@ use crate::worker::{
     DEFAULT_ALLOWED, EndCause, EndedProcess, ProcessExit, ProcessMark, allowed_environment, end, orphans,
 };
 
-/// The longest line of output that is listened to, in bytes; what comes after it is not heard.
+/// The longest line of output that is parsed, in bytes. The rest of a longer line is ignored.
 const MAX_LINE: usize = 8 << 20;
 
-/// An agent that would wait longer than this by itself is ended, in seconds.
+/// An agent that would wait longer than this before it retries is ended, in seconds.
 const MAX_OWN_WAIT: u64 = 300;
 
-/// How long what an agent left behind has to end.
+/// The time that processes left behind by an agent have to end.
 pub(crate) const LEFTOVER_GRACE: Duration = Duration::from_secs(2);
 
 /// The output of an agent so far.
 pub(crate) struct AgentOutput {
     listener: Listener,
     format: agent::EventFormat,
-    /// A line that has not ended yet.
+    /// A line without its line break so far.
     line: Vec<u8>,
-    /// The end of all that it wrote, where that is its message.
+    /// The end of the output, if the output is the agent's message.
     words: Option<TextTail>,
     redaction: Redaction,
 }
 
-/// Why an agent is ended before it is through.
+/// Why the run ends an agent early.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum AgentEndReason {
-    /// The user wants the end.
+    /// The user interrupted the run.
     Interrupted,
-    /// The agent goes round in circles.
+    /// The agent repeats itself.
     Looping,
-    /// The agent would wait for its provider for long.
+    /// The agent would wait long for its provider's rate limit.
     RateLimited {
-        /// How many seconds.
+        /// In seconds.
         wait: u64,
         why: String,
     },
@@ -55,7 +55,7 @@ pub(crate) enum AgentEndReason {
 }
 
 impl AgentEndReason {
-    /// Returns why an agent would only waste time after an event.
+    /// Returns the reason to end an agent after an event, if it would only waste time.
     pub(crate) fn of(event: AgentEvent) -> Option<Self> {
         match event {
             AgentEvent::Looping => Some(AgentEndReason::Looping),
@@ -67,12 +67,12 @@ impl AgentEndReason {
     }
 }
 
-/// What an agent reported. It has no secrets.
+/// What an agent reported, without secrets.
 pub(crate) struct RedactedAgentReport {
     pub(crate) conclusion: Conclusion,
-    /// What the user should know about its result file.
+    /// Notes about its result file for the user.
     pub(crate) remarks: Vec<String>,
-    /// Its result file, where that could be read.
+    /// Its result file, if it could be read.
     pub(crate) result: Option<RedactedText>,
 }
 
@@ -85,7 +85,7 @@ struct TextTail {
 impl TextTail {
     fn add(&mut self, bytes: &[u8]) {
         self.bytes.extend_from_slice(bytes);
-        // In large steps, so that what comes in small pieces costs little.
+        // Cut in large steps, so that many small pieces cost little.
         if self.bytes.len() > self.max_bytes.saturating_mul(2) {
             self.cut();
         }
@@ -103,18 +103,17 @@ impl TextTail {
 }
 
 impl AgentOutput {
-    /// Begins to listen to a process whose output is text for people.
+    /// Reads a process whose output is text for people.
     pub(crate) fn plain(redaction: &Redaction) -> Self {
         AgentOutput::with_room(OutputFormat::Plain, MAX_MESSAGE, redaction)
     }
 
-    /// Begins to listen to an agent that works on a task.
+    /// Reads an agent that works on a task.
     pub(crate) fn of_attempt(config: &Config, agent: &str, redaction: &Redaction) -> Self {
         AgentOutput::with_room(output_of(config, agent), MAX_MESSAGE, redaction)
     }
 
-    /// Begins to listen to an agent whose answer is wanted word for word, up to so many bytes. Where its output is text for
-    /// people, all of that is the answer.
+    /// Reads an agent whose whole answer is needed, up to `max_bytes`. Output that is text for people is all part of the answer.
     pub(crate) fn of_answer(config: &Config, agent: &str, max_bytes: usize, redaction: &Redaction) -> Self {
         let format = output_of(config, agent);
         let words = TextTail {
@@ -138,7 +137,7 @@ impl AgentOutput {
         }
     }
 
-    /// Takes in what an agent wrote, and returns what is news in it.
+    /// Takes output of an agent, and returns the events in it.
     pub(crate) fn take(&mut self, bytes: &[u8]) -> Vec<AgentEvent> {
         if let Some(words) = &mut self.words {
             words.add(bytes);
@@ -169,7 +168,7 @@ impl AgentOutput {
         hear(&mut self.listener, &line, &self.redaction)
     }
 
-    /// Returns what all of it amounts to, with the file in which the agent may have reported. That file has no secrets afterwards.
+    /// Returns the verdict from the output, the end of the process and the result file. Removes secrets from that file.
     pub(crate) fn conclude(mut self, ended: &EndedProcess, result: &Path) -> RedactedAgentReport {
         if !self.line.is_empty() {
             self.end_line();
@@ -197,7 +196,7 @@ impl AgentOutput {
                 conclude(verdict, file, self.format)
             }
             Err(why) => {
-                // It had something to say, and perhaps not that it is done.
+                // An error of the agent, which need not be a failure of the task.
                 let mut conclusion = conclude(verdict, None, self.format);
                 if conclusion.end == AttemptEnd::Done {
                     let why = format!("its result file cannot be used: {why}");
@@ -215,7 +214,7 @@ impl AgentOutput {
     }
 }
 
-/// Removes secrets from a conclusion. Those that an agent told in pieces are whole only here.
+/// Removes secrets from a conclusion. A secret that came in pieces is whole only here.
 fn redact(conclusion: &mut Conclusion, redaction: &Redaction) {
     let Conclusion {
         end,
@@ -248,23 +247,23 @@ fn redact(conclusion: &mut Conclusion, redaction: &Redaction) {
     }
 }
 
-/// Gives a line to a listener, and returns what is news in it.
+/// Passes a line to a listener, and returns the events in it.
 fn hear(listener: &mut Listener, line: &[u8], redaction: &Redaction) -> Vec<AgentEvent> {
     let line = String::from_utf8_lossy(line);
     let line = line.strip_suffix('\r').unwrap_or(&line);
-    // The bytes of the line have no secrets any more; what escapes in it stand for may.
+    // The bytes of the line have no secrets; its decoded escapes may.
     match memchr::memchr(b'\\', line.as_bytes()) {
         Some(_) => listener.line(&redaction.json(line)),
         None => listener.line(line),
     }
 }
 
-/// Keeps what an agent reported next to its log.
+/// Saves the result file of an agent next to its log.
 pub(crate) fn keep_result(to: &Path, text: &RedactedText) -> io::Result<()> {
     write_own(to, text.as_bytes())
 }
 
-/// Reads what an agent reported; an empty text is as none. The error is why it cannot be used, in words.
+/// Parses a result file; none if the text is empty. The error says why the file cannot be used.
 fn read_result(text: &RedactedText) -> Result<Option<ResultFile>, String> {
     if text.trim().is_empty() {
         return Ok(None);
@@ -277,8 +276,8 @@ fn read_result(text: &RedactedText) -> Result<Option<ResultFile>, String> {
     })
 }
 
-/// Returns the text of the file in which an agent may have reported, without secrets; none where there is none. Where the file had
-/// secrets it is written again without them. The error is why it cannot be used, in words.
+/// Returns the text of an agent's result file without secrets; none if there is no file. A file that had secrets is rewritten without them.
+/// The error says why the file cannot be used.
 fn result_text(path: &Path, redaction: &Redaction, remarks: &mut Vec<String>) -> Result<Option<RedactedText>, String> {
     let Some(bytes) = result_bytes(path)? else {
         return Ok(None);
@@ -295,7 +294,7 @@ fn result_text(path: &Path, redaction: &Redaction, remarks: &mut Vec<String>) ->
     Ok(Some(text))
 }
 
-/// Returns what is in the file; none where there is none. It is an agent's: it may be a link, a pipe, or without end.
+/// Returns the bytes of a result file; none if there is no file. An agent wrote it: it may be a link, a pipe, or endless.
 fn result_bytes(path: &Path) -> Result<Option<Vec<u8>>, String> {
     let Ok(metadata) = std::fs::symlink_metadata(path) else {
         return Ok(None);
@@ -309,7 +308,7 @@ fn result_bytes(path: &Path) -> Result<Option<Vec<u8>>, String> {
         return Err("it is no file".to_owned());
     }
     if metadata.len() > MAX_RESULT_BYTES as u64 {
-        // Nothing is kept of it: who looks into the folder of a run later finds no secrets.
+        // Nothing of it stays: the folder of a run must not keep secrets.
         std::fs::remove_file(path).ok();
         return Err(format!("it has {} bytes", metadata.len()));
     }
@@ -317,7 +316,7 @@ fn result_bytes(path: &Path) -> Result<Option<Vec<u8>>, String> {
     read.map(Some).map_err(|error| error.to_string())
 }
 
-/// Returns what processes of an agent get of the environment, and what is set for them: the same for all of its attempts.
+/// Returns the environment of an agent's processes: what they inherit and what is set for them. It is the same for all attempts.
 pub fn environment_of(agent: &Agent) -> Vec<(OsString, OsString)> {
     let own = agent.env.iter().map(String::as_str);
     let allowed: Vec<&str> = DEFAULT_ALLOWED.iter().copied().chain(own).collect();
@@ -325,7 +324,7 @@ pub fn environment_of(agent: &Agent) -> Vec<(OsString, OsString)> {
     allowed_environment(std::env::vars_os(), &allowed, set)
 }
 
-/// Returns what is removed from the text of agents and commands: the secrets that reach them.
+/// Returns the redaction for the output of agents and commands: the secrets that reach them.
 pub fn redaction_of(config: &Config) -> Redaction {
     let agents = config.agents.values();
     let set = agents.flat_map(|agent| agent.set.iter().map(|(name, value)| (name.into(), value.into())));
@@ -333,8 +332,8 @@ pub fn redaction_of(config: &Config) -> Redaction {
     Redaction::of_environment(&all)
 }
 
-/// Ends everything with a mark; returns how many processes that were. What ends by itself in a moment, as git's own housekeeping
-/// does, is not counted.
+/// Ends every process with a mark, and returns how many there were. Processes that end by themselves in a moment, as git's own housekeeping
+/// does, are not counted.
 pub(crate) fn end_all(mark: &ProcessMark) -> usize {
     const MOMENT: Duration = Duration::from_millis(100);
     if orphans(mark, &[]).is_empty() {

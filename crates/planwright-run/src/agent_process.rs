@@ -11,30 +11,29 @@ use crate::fence::Fence;
 use crate::redaction::Redaction;
 use crate::worker::{ProcessMark, Spec, Stdin};
 
-/// Everything that goes into the process of an agent.
+/// The inputs of an agent's process.
 pub(crate) struct AgentProcess<'a> {
     pub(crate) agent: &'a Agent,
-    /// How long it may take, and how much it may write.
+    /// Its limits of time and output.
     pub(crate) limits: &'a AttemptLimits,
     pub(crate) prompt: &'a str,
     /// The name of its task; empty for a question.
     pub(crate) task: &'a str,
-    /// Where it works.
     pub(crate) folder: &'a Path,
     pub(crate) files: AgentFiles,
     pub(crate) environment: Vec<(OsString, OsString)>,
-    /// Variables that take the place of others.
+    /// Variables that override inherited ones.
     pub(crate) variables: Vec<(OsString, OsString)>,
     pub(crate) mark: ProcessMark,
     pub(crate) redaction: Redaction,
-    /// The conversation that it continues, by the agent's own name.
+    /// The session to continue, by the agent's own id.
     pub(crate) session: Option<String>,
     pub(crate) fence: Option<Fence>,
 }
 
 /// The files of an agent's process.
 pub(crate) struct AgentFiles {
-    /// The prompt. It must be written before the process starts.
+    /// The prompt, written before the process starts.
     pub(crate) prompt: PathBuf,
     /// The file in which the agent may report.
     pub(crate) result: PathBuf,
@@ -42,7 +41,7 @@ pub(crate) struct AgentFiles {
 }
 
 impl AgentProcess<'_> {
-    /// Returns what is to be started.
+    /// Returns the process to start.
     pub(crate) fn spec(self) -> Spec {
         let own = [
             ("PLANWRIGHT_RESULT", self.files.result.clone().into_os_string()),
@@ -52,7 +51,7 @@ impl AgentProcess<'_> {
         Spec {
             arguments: self.arguments(),
             folder: self.folder.to_owned(),
-            // What comes last wins.
+            // The last value of a variable wins.
             environment: self.environment.into_iter().chain(own).chain(self.variables).collect(),
             mark: self.mark,
             stdin: match self.agent.prompt {
@@ -81,7 +80,7 @@ impl AgentProcess<'_> {
         });
         let session = self.session.as_deref();
         let resumed = session.map_or_else(Vec::new, |session| agent.resuming(session));
-        // Words that must come last, as a prompt, stay last.
+        // Options that must come last, as the one before a prompt, stay last.
         let at = arguments.len() - usize::from(agent.prompt == Channel::Argument && arguments.len() > 1);
         arguments.splice(at..at, resumed);
         match self.fence {

@@ -26,10 +26,10 @@ use crate::worker::{
     EndCause, EndedProcess, ProcessExit, ProcessMark, Spec, StartError, StopManner, WorkerEvent, Workers,
 };
 
-/// The longest answer that is taken from an agent unless told otherwise, in bytes.
+/// The default limit for an answer, in bytes.
 pub use planwright_core::outline::MAX_ANSWER_BYTES;
 
-/// How often is looked whether the user wants the end.
+/// How often to check for an interrupt.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// The key of the only process.
@@ -38,36 +38,32 @@ const KEY: u64 = 1;
 /// A question to an agent.
 #[derive(Clone, Copy, Debug)]
 pub struct AgentQuery<'a> {
-    /// What is configured.
     pub config: &'a Config,
-    /// The agent's name.
     pub agent: &'a str,
-    /// The question.
     pub prompt: &'a str,
-    /// Where the agent works.
+    /// The working directory of the agent.
     pub folder: &'a Path,
-    /// Where its files lie.
+    /// The folder for the files of the query.
     pub place: &'a AgentQueryPlace,
-    /// How long it may take, and how much it may say.
     pub limits: QueryLimits,
-    /// Variables by which its processes are known beside the query's own.
+    /// Variables that mark its processes, in addition to the query's own.
     pub mark: &'a [(OsString, OsString)],
-    /// Whether it is fenced: it may look around in its folder, and write to its own files only.
+    /// The fence. A fenced agent may read its folder, and write only to its own files.
     pub fencing: &'a Fencing,
 }
 
-/// How long an agent may take for an answer, and how much it may say.
+/// Limits of time and output for one answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QueryLimits {
-    /// How long it may take.
+    /// The wall-clock limit.
     pub wall: Duration,
-    /// How long it may say nothing.
+    /// The limit without output.
     pub silence: Duration,
-    /// How long it may take to end after it was asked to.
+    /// The time between the first signal and the kill.
     pub grace: Duration,
-    /// How long its log may get, in bytes.
+    /// The limit for its log, in bytes.
     pub log_cap: u64,
-    /// How many bytes of its answer are taken.
+    /// The limit for the answer, in bytes.
     pub max_answer: usize,
 }
 
@@ -83,7 +79,7 @@ impl QueryLimits {
         }
     }
 
-    /// Returns the same with at most so long to take.
+    /// Returns the limits with at most this wall time.
     pub fn within(self, wall: Duration) -> Self {
         QueryLimits {
             wall: self.wall.min(wall),
@@ -96,19 +92,18 @@ impl QueryLimits {
 /// What an agent answered.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AgentAnswer {
-    /// Its final text, or the output of its result file; all that it printed where its output is text for people. Never blank.
+    /// Its final text, or the output of its result file. For output that is text for people, everything that it printed. Never blank.
     pub text: String,
-    /// Whether the text is as long as there was room for: there may have been more.
+    /// Whether the text fills its limit: more may have followed.
     pub is_cut: bool,
-    /// What it cost in US dollars, where the agent tells.
+    /// The cost in US dollars, if the agent reports it.
     pub cost_usd: Option<f64>,
-    /// Tokens sent, where the agent tells.
+    /// Tokens sent, if the agent reports them.
     pub tokens_in: Option<u64>,
-    /// Tokens received, where the agent tells.
+    /// Tokens received, if the agent reports them.
     pub tokens_out: Option<u64>,
-    /// How long it took.
     pub duration: Duration,
-    /// The tools that the agent was denied, by name, although it answered.
+    /// The names of the tools that the agent was denied, although it answered.
     pub denials: Vec<String>,
 }
 
@@ -118,72 +113,49 @@ pub enum AgentQueryError {
     /// No agent has this name.
     #[error("there is no agent `{agent}`")]
     NotConfigured {
-        /// The name.
         agent: String,
-        /// The agents that there are.
+        /// The configured agents and the presets.
         known: Vec<String>,
     },
-    /// The agent's program is not there.
+    /// The agent's program was not found.
     #[error("agent `{agent}` needs the program `{program}`, which is not there")]
-    NotFound {
-        /// The agent.
-        agent: String,
-        /// Its program.
-        program: String,
-    },
-    /// The provider's limit was reached: the same again later may go well.
+    NotFound { agent: String, program: String },
+    /// The provider's rate limit was reached. A later try may succeed.
     #[error("agent `{agent}` is held up by its provider: {why}")]
     RateLimited {
-        /// The agent.
         agent: String,
-        /// How many seconds to wait, where that is known.
+        /// How many seconds to wait, if known.
         wait: Option<u64>,
-        /// Why, in its words.
+        /// The agent's message.
         why: String,
     },
-    /// The agent could not work: its set-up, its network, its provider.
+    /// The agent could not work: its setup, its network or its provider failed.
     #[error("agent `{agent}` cannot work: {why}")]
-    Broken {
-        /// The agent.
-        agent: String,
-        /// Why.
-        why: String,
-    },
+    Broken { agent: String, why: String },
     /// The agent worked and gave no answer.
     #[error("agent `{agent}` gave no answer: {why}")]
-    Failed {
-        /// The agent.
-        agent: String,
-        /// Why.
-        why: String,
-    },
-    /// The agent took too long, or said nothing for too long, and was ended.
+    Failed { agent: String, why: String },
+    /// The agent exceeded its time limit, or printed nothing for too long, and was ended.
     #[error("agent `{agent}` {why} and was ended")]
     TimedOut {
-        /// The agent.
         agent: String,
-        /// What it did for too long.
+        /// The limit that it exceeded.
         why: String,
     },
-    /// The user wanted the end.
+    /// The user interrupted the query.
     #[error("agent `{agent}` was interrupted before it had answered")]
-    Interrupted {
-        /// The agent.
-        agent: String,
-    },
-    /// The system said no.
+    Interrupted { agent: String },
+    /// The operating system returned an error.
     #[error("`{}` cannot be written", .path.display())]
     Io {
-        /// The file or folder.
         path: PathBuf,
-        /// What the system said.
         #[source]
         source: io::Error,
     },
 }
 
 impl AgentQueryError {
-    /// Returns what to do about it.
+    /// Returns the next step for the user.
     pub fn help(&self) -> String {
         match self {
             AgentQueryError::NotConfigured { known, .. } => {
@@ -208,7 +180,7 @@ impl AgentQueryError {
         }
     }
 
-    /// Returns whether it is the machine or the agent that must be fixed, and not the question.
+    /// Returns whether the machine or the agent must be fixed, and not the question.
     pub fn is_environment(&self) -> bool {
         !matches!(self, AgentQueryError::NotConfigured { .. })
     }
@@ -222,7 +194,7 @@ pub struct AgentQueryPlace {
 }
 
 impl AgentQueryPlace {
-    /// Makes the folder of a new query. `time` is the present as RFC 3339.
+    /// Creates the folder of a new query. `time` is the present as RFC 3339.
     pub fn create(files: &dyn Files, root: &Path, time: &str) -> Result<Self, AgentQueryError> {
         let inquiries = root.join(STATE_FOLDER).join("inquiries");
         let failed = |source| AgentQueryError::Io {
@@ -234,12 +206,11 @@ impl AgentQueryPlace {
         Ok(AgentQueryPlace { folder, id })
     }
 
-    /// Returns its name.
+    /// Returns the name of the folder.
     pub fn id(&self) -> &str {
         &self.id
     }
 
-    /// Returns its folder.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
@@ -249,7 +220,7 @@ impl AgentQueryPlace {
         self.folder.join("prompt.md")
     }
 
-    /// Returns the path of what the agent printed.
+    /// Returns the path of the agent's output.
     pub fn output(&self) -> PathBuf {
         self.folder.join("output.log")
     }
@@ -259,15 +230,15 @@ impl AgentQueryPlace {
         self.folder.join("result.json")
     }
 
-    /// Keeps the text of the answer, beside what the agent printed.
+    /// Saves the text of the answer next to the agent's output.
     pub fn keep_answer(&self, text: &str) -> io::Result<()> {
         faults::step("keep answer")?;
         write_own(&self.folder.join("answer.md"), text.as_bytes())
     }
 }
 
-/// Asks an agent, and waits for its answer. `interrupts` counts how often the user asked for the end: first the agent is ended
-/// politely, then at once.
+/// Asks an agent, and waits for its answer. `interrupts` counts the interrupts by the user: the first ends the agent politely, the next
+/// kills it.
 pub fn ask_agent(
     query: &AgentQuery<'_>,
     workers: &mut Workers,
@@ -309,7 +280,7 @@ pub fn ask_agent(
 }
 
 impl AgentQuery<'_> {
-    /// Returns what is to be started, and writes the prompt to its file.
+    /// Writes the prompt to its file, and returns the process to start.
     pub fn spec(&self) -> Result<Spec, AgentQueryError> {
         let agent = self.found()?;
         let prompt_file = self.place.prompt();
@@ -354,7 +325,7 @@ impl AgentQuery<'_> {
         })
     }
 
-    /// Returns the agent, where it is configured and its program is there.
+    /// Returns the agent, if it is configured and its program was found.
     fn found(&self) -> Result<&Agent, AgentQueryError> {
         let Some(agent) = self.config.agents.get(self.agent) else {
             return Err(AgentQueryError::NotConfigured {
@@ -381,13 +352,13 @@ impl AgentQuery<'_> {
 }
 
 impl AgentAnswer {
-    /// Returns tokens sent and received, where the agent tells.
+    /// Returns tokens sent and received, if the agent reports them.
     pub fn tokens(&self) -> Option<[u64; 2]> {
         runs::tokens(self.tokens_in, self.tokens_out)
     }
 }
 
-/// Returns why there is no answer of an agent that could not be started.
+/// Returns the error for an agent that could not be started.
 pub(crate) fn not_started(agent: &str, error: StartError) -> AgentQueryError {
     let agent = agent.to_owned();
     match error {
@@ -403,7 +374,7 @@ pub(crate) fn not_started(agent: &str, error: StartError) -> AgentQueryError {
     }
 }
 
-/// Hears the agent of a query.
+/// Reads the output of a query's agent.
 pub(crate) struct Listening {
     agent: String,
     output: AgentOutput,
@@ -415,7 +386,6 @@ pub(crate) struct Listening {
 }
 
 impl Listening {
-    /// Begins to listen.
     pub(crate) fn new(query: &AgentQuery<'_>) -> Self {
         let redaction = redaction_of(query.config);
         Listening {
@@ -429,7 +399,7 @@ impl Listening {
         }
     }
 
-    /// Takes in what the agent wrote. Returns whether it is to be ended, for it would only waste time.
+    /// Takes output of the agent. Returns whether to end it, because it would only waste time.
     pub(crate) fn take(&mut self, bytes: &[u8]) -> bool {
         let reason = self.output.take(bytes).into_iter().find_map(AgentEndReason::of);
         let is_to_end = self.ending.is_none() && reason.is_some();
@@ -437,12 +407,12 @@ impl Listening {
         is_to_end
     }
 
-    /// Takes note that the user wants the end.
+    /// Records that the user interrupted the query.
     pub(crate) fn interrupt(&mut self) {
         self.ending = Some(AgentEndReason::Interrupted);
     }
 
-    /// Returns the answer, once the agent has ended. What it left running is ended too.
+    /// Returns the answer after the agent has ended. Ends the processes that it left running.
     pub(crate) fn conclude(self, ended: &EndedProcess) -> Result<AgentAnswer, AgentQueryError> {
         if ended.was_outlived {
             end_all(&self.mark);
@@ -472,7 +442,7 @@ impl Listening {
             return Err(AgentQueryError::Failed { agent, why });
         }
         Ok(AgentAnswer {
-            // A character is not cut in two.
+            // A character is never split, so the text may be up to three bytes shorter than its limit.
             is_cut: text.len().saturating_add(3) >= self.limits.max_answer,
             text,
             cost_usd: conclusion.cost_usd,
@@ -484,7 +454,7 @@ impl Listening {
     }
 }
 
-/// Returns whether nothing is wrong but that tools were denied: of a task that is a failure, of an answer it is none.
+/// Returns whether denied tools are the only failure. That fails a task, but not an answer.
 fn is_denied_only(conclusion: &Conclusion, ended: &EndedProcess) -> bool {
     let is_well = ended.cause == EndCause::Itself && ended.exit == ProcessExit::Code(0);
     is_well && !conclusion.denials.is_empty() && matches!(conclusion.end, AttemptEnd::Failed { .. })

@@ -1,5 +1,4 @@
-//! Asks an arbiter which agent acts next: earlier attempts, the agents to choose from, and the use of its answer. Does not wait
-//! for it.
+//! Asks an arbiter which agent acts next: earlier attempts, available agents, and the use of its answer. Does not wait for the answer.
 
 use std::path::Path;
 use std::time::Duration;
@@ -13,10 +12,10 @@ use crate::layout::PlanPlace;
 use crate::runs::state::RunState;
 use crate::runs::{self, Outcome};
 
-/// How long an arbiter may take for its answer, unless attempts may take even less.
+/// The time limit of an arbiter, unless attempts have a shorter one.
 pub const LIMIT: Duration = Duration::from_secs(300);
 
-/// How many of the last runs of a plan are looked at.
+/// How many of the newest runs of a plan are read.
 const MAX_RUNS: usize = 20;
 
 /// Returns the limits of an arbiter.
@@ -24,18 +23,18 @@ pub fn limits(config: &Config) -> QueryLimits {
     QueryLimits::of(config).within(LIMIT)
 }
 
-/// What the runs of a plan tell of earlier attempts.
+/// The earlier attempts of a plan, from the logs of its runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AttemptHistory {
     /// The attempts, the oldest first.
     pub history: Vec<PastAttempt>,
-    /// Why the last one failed, where what it was about has not been done since.
+    /// Why the last attempt failed, if its task has not been done since.
     pub last_error: Option<String>,
 }
 
 impl AttemptHistory {
-    /// Looks at the logs of a plan's runs, the newest first, until there are enough attempts. A log that cannot be read is
-    /// passed over: an arbiter can do without.
+    /// Reads the logs of a plan's runs, the newest first, until there are enough attempts. Ignores a log that cannot be read: an arbiter
+    /// works without it.
     pub fn of(files: &dyn Files, plan: &PlanPlace, id: Option<&str>) -> AttemptHistory {
         let mut parts: Vec<Vec<FinishedAttempt>> = Vec::new();
         let own = runs::of_plan(files, plan, id).into_iter().flatten();
@@ -56,7 +55,7 @@ impl AttemptHistory {
         }
     }
 
-    /// Returns them as the core takes them.
+    /// Returns them in the form of the core.
     pub fn past(&self) -> PastAttempts<'_> {
         PastAttempts {
             history: &self.history,
@@ -65,14 +64,14 @@ impl AttemptHistory {
     }
 }
 
-/// An attempt that is over, and what came of it.
+/// An attempt that has ended, and its result.
 struct FinishedAttempt {
     started: String,
     outcome: Outcome,
     entry: PastAttempt,
 }
 
-/// Returns the attempts of a run that are over, in the order in which they started.
+/// Returns the ended attempts of a run, in the order in which they started.
 fn seen_in(run_state: &RunState) -> Vec<FinishedAttempt> {
     let attempts = run_state
         .tasks()
@@ -111,7 +110,7 @@ fn last_error(seen: &[FinishedAttempt]) -> Option<String> {
     last.entry.error.clone().filter(|_| !is_done_since)
 }
 
-/// Returns the agents whose programs are there, by name.
+/// Returns the agents whose programs were found, by name.
 pub fn available<'c>(config: &'c Config, root: &Path) -> Vec<&'c str> {
     let agents = config.agents.values();
     let agents = agents.filter(|agent| agent.find_program(root).is_some());
@@ -121,20 +120,15 @@ pub fn available<'c>(config: &'c Config, root: &Path) -> Vec<&'c str> {
 /// Why an arbiter's answer decides nothing.
 #[derive(Debug, thiserror::Error)]
 pub enum Undecided {
-    /// There is none.
+    /// The arbiter gave no answer.
     #[error(transparent)]
     NoAnswer(#[from] AgentQueryError),
-    /// It cannot be used.
+    /// The answer cannot be used.
     #[error("the arbiter `{arbiter}` gave no answer that can be used: {why}")]
-    Unusable {
-        /// The arbiter.
-        arbiter: String,
-        /// What is wrong with it.
-        why: AnswerError,
-    },
+    Unusable { arbiter: String, why: AnswerError },
 }
 
-/// Takes an arbiter's answer.
+/// Parses an arbiter's answer.
 pub fn decided(
     arbiter: &str,
     answer: Result<AgentAnswer, AgentQueryError>,

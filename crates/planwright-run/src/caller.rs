@@ -15,18 +15,18 @@ use crate::layout::PlanPlace;
 use crate::lock::pid_namespace;
 use crate::runs::{LiveRun, holder, holder_of_id, live_runs};
 
-/// The variables by which the processes of an attempt are known.
+/// The variables that mark the processes of an attempt.
 pub(crate) const RUN: &str = "PLANWRIGHT_RUN";
 pub(crate) const PLAN: &str = "PLANWRIGHT_PLAN";
-/// The variable that names the task, for agents and for the commands that verify it.
+/// The variable with the name of the task, for agents and for the commands that verify it.
 pub const TASK: &str = "PLANWRIGHT_TASK";
 pub(crate) const ATTEMPT: &str = "PLANWRIGHT_ATTEMPT";
 pub(crate) const FOLDER: &str = "PLANWRIGHT_FOLDER";
 
-/// How many attempts a run may be called by, one inside of the other: a test suite that runs plans is one of them.
+/// How many runs may be nested in each other. A test suite that runs plans needs two.
 const MAX_DEPTH: usize = 2;
 
-/// What to do instead of changing the own run.
+/// The help for a command that would change its own run.
 pub const HELP: &str = "an attempt may read (`show`, `next`, `why`, `check`, `logs`, with -p \"$PLANWRIGHT_PLAN\" for the plan of \
                         the run), write its result file ($PLANWRIGHT_RESULT), and propose tasks there; a person calls this verb from \
                         outside of the run";
@@ -79,7 +79,7 @@ impl AttemptMark {
         })
     }
 
-    /// Returns whether a plan is that of the attempt: the file itself, or its copy in the folder that the attempt works in.
+    /// Returns whether the attempt works on a plan: the file itself, or its copy in the attempt's folder.
     fn concerns(&self, plan: &PlanPlace) -> bool {
         if self.plan == plan.target {
             return true;
@@ -90,14 +90,14 @@ impl AttemptMark {
     }
 }
 
-/// What is known of the process and of those that it descends from.
+/// What is known of this process and its ancestors.
 #[derive(Debug, Default)]
 struct ProcessLineage {
     marks: Vec<AttemptMark>,
     ancestors: Vec<u32>,
 }
 
-/// Returns the lineage of this process, which is read once: a process that loses its parent keeps what it came from.
+/// Returns the lineage of this process, read once: a process that loses its parent keeps it.
 fn lineage() -> &'static ProcessLineage {
     static LINEAGE: OnceLock<ProcessLineage> = OnceLock::new();
     LINEAGE.get_or_init(|| {
@@ -132,7 +132,7 @@ fn ancestors() -> ProcessLineage {
     }
 }
 
-/// There is no table of processes here: the environment has to do.
+/// Returns no ancestors: this system has no process table, so only the environment counts.
 #[cfg(not(unix))]
 fn ancestors() -> ProcessLineage {
     ProcessLineage::default()
@@ -145,7 +145,7 @@ pub fn attempt_on(plan: &PlanPlace, id: Option<&str>) -> Option<CallingAttempt> 
         return Some(mark.attempt.clone());
     }
     let is_ancestor = |live: &LiveRun| {
-        // In a namespace of its own a process cannot be told from an attempt of the run.
+        // In another PID namespace, this process cannot be distinguished from an attempt of the run.
         let is_elsewhere = live.namespace.is_some() && live.namespace != pid_namespace();
         is_elsewhere || ancestors.contains(&live.pid)
     };
@@ -180,22 +180,20 @@ pub fn attempt_in(root: &Path) -> Option<CallingAttempt> {
 /// An attempt, and the plan of its run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AttemptPlan {
-    /// The attempt.
     pub attempt: CallingAttempt,
-    /// The plan that its run works on.
     pub plan: PathBuf,
 }
 
-/// Returns the plan of the run where a plan is its copy in the checkout of the attempt that called this process. The run does not
-/// update that copy. Only the environment of this process is read: this is for messages.
+/// Returns the run's plan if `path` is its copy in the checkout of the attempt that called this process. The run does not update that copy.
+/// Only the environment of this process is read: this is for messages.
 pub fn original_of(path: &Path) -> Option<AttemptPlan> {
     let mark = own_mark()?;
     let plan = PlanPlace::of(&DiskFiles, path).ok()?;
     (mark.plan != plan.target && mark.concerns(&plan)).then(|| mark.into())
 }
 
-/// Returns the plan of the run where a folder is the checkout of the attempt that called this process, or below it. Only the
-/// environment of this process is read.
+/// Returns the run's plan if a folder is in the checkout of the attempt that called this process. Reads only the environment of this
+/// process.
 pub fn plan_of_checkout(folder: &Path) -> Option<AttemptPlan> {
     let folder = folder.canonicalize().ok()?;
     let is_checkout = |own: &PathBuf| folder.starts_with(own);
@@ -217,7 +215,7 @@ impl From<AttemptMark> for AttemptPlan {
     }
 }
 
-/// Returns whether runs called each other more often than anything useful does.
+/// Returns whether runs are nested deeper than any useful case needs.
 pub fn is_nested_too_deep() -> bool {
     let mut plans: Vec<&Path> = lineage().marks.iter().map(|mark| mark.plan.as_path()).collect();
     plans.dedup();

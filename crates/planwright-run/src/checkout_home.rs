@@ -21,11 +21,11 @@ pub enum CheckoutHomeError {
 }
 
 impl CheckoutHome {
-    /// Returns the folder of a repository: as configured, else in the user's state folder.
+    /// Returns the folder of a repository: the configured one, or one in the user's state folder.
     pub fn of(configured: Option<&str>, repository: &Repository) -> Result<Self, CheckoutHomeError> {
         let top = repository.toplevel();
         let common = repository.common_folder();
-        // Readable, and unlike that of any other repository.
+        // Readable, and unique for each repository.
         let key = PlanKey::of(&common.to_string_lossy()).to_string();
         let hash = key.rsplit('-').next().unwrap_or(&key);
         let name = PlanKey::of(&top.file_name().unwrap_or_default().to_string_lossy()).to_string();
@@ -102,7 +102,7 @@ pub(crate) fn state_home() -> Option<PathBuf> {
     Some(usual.join("planwright"))
 }
 
-/// Returns the user's state folder. A home that is a repository itself has no room for checkouts.
+/// Returns the user's state folder; none if that folder is itself in a repository.
 fn state_folder(top: &Path) -> Option<PathBuf> {
     let usual = state_home()?;
     match usual.starts_with(top) {

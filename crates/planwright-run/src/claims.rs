@@ -6,13 +6,13 @@ use planwright_core::plan::State;
 
 use crate::journal::{ChangeOutcome, ChangeRecord, Claimed, History, PastChange};
 
-/// What the history of a plan calls what a run does.
+/// The verb in a plan's history for changes made by a run.
 pub const RUN_VERB: &str = "run";
 
 /// The right of one owner, or of a run, to finish a task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Claim {
-    /// Its number: that of the change which made it.
+    /// The number of the change that made it.
     pub number: u64,
     pub holder: ClaimHolder,
     /// Since when, as RFC 3339 in UTC.
@@ -21,13 +21,13 @@ pub struct Claim {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ClaimHolder {
-    /// A person or an agent that is driven by hand.
+    /// A person, or an agent that a person drives.
     Owner(Claimed),
     Run,
 }
 
 impl Claim {
-    /// Returns whether its lease is over by a time. A claim without a lease holds until its task moves.
+    /// Returns whether its lease has expired at a time. A claim without a lease holds until its task moves.
     pub fn is_expired(&self, now: &str) -> bool {
         match &self.holder {
             ClaimHolder::Owner(claimed) => claimed.until.as_deref().is_some_and(|until| until <= now),
@@ -35,7 +35,7 @@ impl Claim {
         }
     }
 
-    /// Returns the name of its owner; none where a run holds it.
+    /// Returns the name of its owner; none for a run.
     pub fn owner(&self) -> Option<&str> {
         match &self.holder {
             ClaimHolder::Owner(claimed) => Some(&claimed.by),
@@ -55,9 +55,9 @@ impl Claim {
 #[derive(Clone, Debug, Default)]
 pub struct Claims {
     by_task: HashMap<String, Claim>,
-    /// The tasks of every claim that was ever made, by its number.
+    /// The tasks of every claim ever made, by its number.
     made: HashMap<u64, Vec<String>>,
-    /// The claims that each change ended, by its number: taking the change back restores them.
+    /// The claims that each change ended, by the change's number. Undoing the change restores them.
     ended: HashMap<u64, Vec<(String, Claim)>>,
     offered: HashSet<String>,
 }
@@ -102,7 +102,7 @@ impl Claims {
         }
     }
 
-    /// Restores the claims that a change ended which is taken back: its tasks are running again.
+    /// Restores the claims that an undone change had ended: its tasks are running again.
     fn restore(&mut self, undo: &ChangeRecord) {
         let undone = undo.undoes.and_then(|undone| self.ended.get(&undone));
         let is_running = |task: &String| {
@@ -127,7 +127,7 @@ impl Claims {
         self.by_task.get(task)
     }
 
-    /// Returns the tasks of a claim, whether it holds or is over; none where no claim has this number.
+    /// Returns the tasks of an active or ended claim; none if no claim has this number.
     pub fn tasks_of(&self, number: u64) -> Option<&[String]> {
         self.made.get(&number).map(Vec::as_slice)
     }
@@ -137,7 +137,7 @@ impl Claims {
         self.offered.contains(task)
     }
 
-    /// Returns the tasks whose lease is over by a time.
+    /// Returns the tasks whose lease has expired at a time.
     pub fn expired(&self, now: &str) -> Vec<(&str, &Claim)> {
         let mut expired: Vec<(&str, &Claim)> = self.all().filter(|(_, claim)| claim.is_expired(now)).collect();
         expired.sort_by_key(|(_, claim)| claim.number);
@@ -159,7 +159,7 @@ fn renamed_to(change: &ChangeRecord) -> Option<&str> {
 #[derive(Clone, Copy, Debug)]
 pub struct Authority<'a> {
     pub owner: &'a str,
-    /// The number of the claim that they hold, where they say so.
+    /// The number of the claim that the caller names, if any.
     pub claim: Option<u64>,
     pub takes_over: bool,
 }
@@ -167,11 +167,11 @@ pub struct Authority<'a> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NotHolder {
     Held(Claim),
-    /// The same, and the verb cannot take it over.
+    /// Another owner holds the task, and the verb cannot take it over.
     HeldAgainst(Claim),
-    /// They have the number of an earlier claim on it.
+    /// The caller names an earlier claim on it.
     OldNumber(Claim),
-    /// They have the number of a claim on another task.
+    /// The caller names a claim on another task.
     OfOtherTask {
         claim: Claim,
         number: u64,
@@ -181,7 +181,7 @@ pub enum NotHolder {
         claim: Claim,
         number: u64,
     },
-    /// The claim was made by name, and its number is missing.
+    /// The claim was made by name, and the caller gives no number.
     NoNumber(Claim),
     OfRun(Claim),
 }
@@ -194,7 +194,7 @@ impl Authority<'_> {
         };
         let own = || claim.clone();
         match &claim.holder {
-            // A run that is over may have left it for a review, and one that was killed continues with it.
+            // A run that has ended may have left the task for a review, and one that was killed resumes it.
             ClaimHolder::Run => Err(NotHolder::OfRun(own())),
             ClaimHolder::Owner(_) if self.claim.is_some_and(|number| number != claim.number) => {
                 let number = self.claim.unwrap_or_default();

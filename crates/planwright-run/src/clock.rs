@@ -18,7 +18,7 @@ pub fn now() -> String {
     rfc_3339(since_epoch())
 }
 
-/// Returns the time when a duration from now is over, in the same form.
+/// Returns the time after a duration from now, in the same form.
 pub fn after(duration: Duration) -> String {
     rfc_3339(since_epoch().saturating_add(duration))
 }
@@ -33,17 +33,17 @@ pub fn milliseconds() -> u64 {
     u64::try_from(since_epoch().as_millis()).unwrap_or(u64::MAX)
 }
 
-/// Returns the present moment, to measure what passes.
+/// Returns the present as an instant, for measuring.
 pub fn instant() -> Instant {
     faults::hurried(Instant::now())
 }
 
-/// Returns what has passed since a moment that [`instant`] told.
+/// Returns the time since an [`instant`].
 pub fn since(moment: Instant) -> Duration {
     instant().saturating_duration_since(moment)
 }
 
-/// Returns how long the system has to wait until so much has passed.
+/// Returns how long the system must wait for this much time to pass.
 pub fn real(time: Duration) -> Duration {
     match faults::clock_rate() {
         1 => time,
@@ -51,7 +51,7 @@ pub fn real(time: Duration) -> Duration {
     }
 }
 
-/// Returns what has passed when the system has measured so much.
+/// Returns how much time has passed for this much time of the system.
 pub fn shown(real: Duration) -> Duration {
     real.saturating_mul(faults::clock_rate())
 }
@@ -61,7 +61,7 @@ const SHORTEST_PAUSE: Duration = Duration::from_millis(1);
 
 fn since_epoch() -> Duration {
     let since_epoch = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-    // A clock set before 1970 is wrong, and not for us to judge.
+    // A clock before 1970 is wrong; this code does not fix it.
     let since_epoch = faults::hurried_date(since_epoch.unwrap_or(Duration::ZERO));
     let shift = faults::clock_shift();
     let moved = Duration::from_secs(shift.unsigned_abs());
@@ -72,7 +72,7 @@ fn since_epoch() -> Duration {
     }
 }
 
-/// Returns a time since 1970; one beyond the year 9999 is that of its end.
+/// Returns a time since 1970, at most the end of the year 9999.
 fn timestamp(since_epoch: Duration) -> Timestamp {
     let milliseconds = i64::try_from(since_epoch.as_millis()).unwrap_or(i64::MAX);
     Timestamp::from_millisecond(milliseconds).unwrap_or(Timestamp::MAX)
@@ -83,27 +83,26 @@ fn rfc_3339(since_epoch: Duration) -> String {
     PRINTER.timestamp_to_string(&timestamp(since_epoch))
 }
 
-/// Returns a time for people, to the second and by the clock of this machine: `2026-11-05 10:30:00`. What is not RFC 3339 is
-/// returned unchanged.
+/// Returns a time for people, to the second, in local time: `2026-11-05 10:30:00`. Text that is not RFC 3339 is returned unchanged.
 pub fn to_the_second(time: &str) -> String {
     let shown = milliseconds_of(time).and_then(local_time);
     shown.unwrap_or_else(|| time.to_owned())
 }
 
-/// Returns a time in milliseconds since 1970 by the clock of this machine: `2026-11-05 10:30:00`.
+/// Returns a time in milliseconds since 1970 as local time: `2026-11-05 10:30:00`.
 pub fn local_time(milliseconds: u64) -> Option<String> {
     let time = Timestamp::from_millisecond(i64::try_from(milliseconds).ok()?).ok()?;
     let local = time.to_zoned(TimeZone::system());
     Some(local.strftime("%Y-%m-%d %H:%M:%S").to_string())
 }
 
-/// Returns the milliseconds since 1970 of a time in RFC 3339; none for another form, and for times before.
+/// Returns the milliseconds since 1970 of an RFC 3339 time; none for another form, and for times before 1970.
 pub fn milliseconds_of(time: &str) -> Option<u64> {
     let time: Timestamp = time.parse().ok()?;
     u64::try_from(time.as_millisecond()).ok()
 }
 
-/// Returns how many seconds it is until a time of day is over, by the clock of this machine; none where that was before.
+/// Returns the seconds until the end of a minute of the local clock; none if it has passed.
 pub(crate) fn seconds_until(time: ClockTime) -> Option<u64> {
     until(time, &timestamp(since_epoch()).to_zoned(TimeZone::system()))
 }

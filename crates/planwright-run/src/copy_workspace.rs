@@ -18,9 +18,9 @@ pub const MAX_BYTES: u64 = 200_000_000;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Duplicate {
     pub plan: PathBuf,
-    /// How many files were copied; none where the copy was there already.
+    /// How many files were copied; none if the copy already existed.
     pub n_copied: Option<usize>,
-    /// Links that were left out, as they lead out of the workspace, and whatever is neither a file, a folder nor a link.
+    /// The links that lead out of the workspace, and entries that are neither file, folder nor link.
     pub left_out: Vec<PathBuf>,
 }
 
@@ -67,8 +67,8 @@ impl DuplicateError {
     }
 }
 
-/// Copies the workspace of a plan to a folder: everything but `.git`, `.planwright` and what cargo builds. A folder that holds
-/// such a copy already is left as it is. A copy is made beside its folder, and gets its name when it is whole.
+/// Copies the workspace of a plan to a folder, except `.git`, `.planwright` and cargo's build output. Leaves a folder that already holds
+/// such a copy unchanged. A copy is made next to its folder, and is renamed into place when it is complete.
 pub fn duplicate(plan: &PlanPlace, folder: &Path) -> Result<Duplicate, DuplicateError> {
     let copy = Duplicate {
         plan: folder.join(&plan.relative),
@@ -81,7 +81,7 @@ pub fn duplicate(plan: &PlanPlace, folder: &Path) -> Result<Duplicate, Duplicate
     let inventory = Inventory::of(&plan.root, fs::canonicalize(folder).ok().as_deref())?;
     let n_copied = match inventory.make(plan, folder) {
         Ok(n_copied) => n_copied,
-        // Another process may have made the copy meanwhile.
+        // Another process may have made the copy in the meantime.
         Err(error) => {
             return match state_of(plan, folder) {
                 Ok(ExistingTarget::Copy) => Ok(copy),
@@ -126,7 +126,7 @@ fn state_of(plan: &PlanPlace, folder: &Path) -> Result<ExistingTarget, Duplicate
     }
 }
 
-/// What of a workspace is copied, all paths from its root, folders before what is in them.
+/// The entries of a workspace to copy: paths from its root, each folder before its content.
 #[derive(Default)]
 struct Inventory {
     folders: Vec<PathBuf>,
@@ -137,7 +137,7 @@ struct Inventory {
 }
 
 impl Inventory {
-    /// Looks through a workspace; what is at `except` is the copy itself.
+    /// Lists a workspace. `except` is the path of the copy itself.
     fn of(root: &Path, except: Option<&Path>) -> Result<Self, DuplicateError> {
         let mut inventory = Inventory::default();
         let mut queue = VecDeque::from([PathBuf::new()]);
@@ -185,9 +185,9 @@ impl Inventory {
         }
     }
 
-    /// Makes the copy under another name, gives it its own, and returns how many files it has.
+    /// Makes the copy under a temporary name, renames it, and returns its number of files.
     fn make(&self, plan: &PlanPlace, folder: &Path) -> Result<usize, DuplicateError> {
-        // What is there is an empty folder, which may be the end of a link.
+        // The existing folder is empty, and may be the target of a link.
         let own = fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned());
         let above = match own.parent() {
             Some(above) if !above.as_os_str().is_empty() => above,
@@ -202,7 +202,7 @@ impl Inventory {
             fs::set_permissions(&temporary, metadata.permissions()).ok();
         }
         let copied = self.copy(plan, &temporary).and_then(|n_copied| {
-            // Only Unix lets a folder take the place of an empty one.
+            // Only Unix renames a folder over an empty one.
             fs::remove_dir(&own).ok();
             let named = DiskFiles.rename(&temporary, &own);
             named.map(|()| n_copied).map_err(DuplicateError::io(&own))
@@ -213,7 +213,7 @@ impl Inventory {
         copied
     }
 
-    /// Copies everything to an empty folder, and returns how many files that were.
+    /// Copies everything to an empty folder, and returns the number of files.
     fn copy(&self, plan: &PlanPlace, to: &Path) -> Result<usize, DuplicateError> {
         for folder in &self.folders {
             let folder = to.join(folder);
@@ -224,7 +224,7 @@ impl Inventory {
         for file in others {
             copy_file(&plan.root.join(file), &to.join(file))?;
         }
-        // It may lie in what is passed over otherwise.
+        // The plan may be in a folder that is not copied.
         let own = to.join(relative);
         if let Some(folder) = own.parent() {
             fs::create_dir_all(folder).map_err(DuplicateError::io(folder))?;
@@ -237,7 +237,7 @@ impl Inventory {
         if !configuration.is_file() {
             // It may be a link to nowhere.
             fs::remove_file(&configuration).ok();
-            // Else the copy would belong to whatever workspace it lies in.
+            // Without it, the copy would belong to a workspace around it.
             let text = "# The root of a workspace: a copy that `planwright run --copy-to` made.\n";
             write(&configuration, text)?;
         }
@@ -255,8 +255,8 @@ fn write(path: &Path, text: &str) -> Result<(), DuplicateError> {
     written.map_err(DuplicateError::io(path))
 }
 
-/// Removes copies whose process never finished them: those under a temporary name of ours that were not touched for an hour, by
-/// the clock of the disk, which our own copy shows.
+/// Removes copies that were interrupted: those with our temporary name that were not changed for an hour. The file system's clock decides,
+/// as the times of our own copy show it.
 fn remove_abandoned(folder: &Path, own: &Path) {
     let Ok(now) = fs::metadata(own).and_then(|metadata| metadata.modified()) else {
         return;
@@ -267,7 +267,7 @@ fn remove_abandoned(folder: &Path, own: &Path) {
     }
 }
 
-/// Returns whether an entry is none of a project's own: its history, planwright's state, what was built.
+/// Returns whether an entry is not the project's own: git's data, planwright's state, build output.
 fn is_passed_over(path: &Path, relative: &Path, metadata: &Metadata) -> bool {
     let Some(name) = path.file_name().and_then(|name| name.to_str()) else {
         return false;
@@ -275,13 +275,13 @@ fn is_passed_over(path: &Path, relative: &Path, metadata: &Metadata) -> bool {
     match name {
         ".git" | STATE_FOLDER => true,
         name if is_temporary(name) => true,
-        // Elsewhere it may be a folder of the project's that has this name by chance.
+        // Elsewhere, a folder of the project may have this name by chance.
         "target" if metadata.is_dir() => relative.components().count() == 1 || path.join("CACHEDIR.TAG").is_file(),
         _ => false,
     }
 }
 
-/// Returns whether a link leads to something in the same workspace, and will in a copy of it.
+/// Returns whether a link points into the same workspace, and still will in a copy of it.
 fn stays_inside(root: &Path, link: &Path, target: &Path) -> bool {
     let mut depth = link.components().count().saturating_sub(1);
     for part in target.components() {
@@ -292,7 +292,7 @@ fn stays_inside(root: &Path, link: &Path, target: &Path) -> bool {
             Component::ParentDir | Component::RootDir | Component::Prefix(_) => return false,
         }
     }
-    // On its way it may follow other links.
+    // On its way it may pass through other links.
     fs::canonicalize(root.join(link)).map_or(true, |real| real.starts_with(root))
 }
 

@@ -15,7 +15,7 @@ impl Digest {
         Digest(XxHash3_128::oneshot(text.as_bytes()))
     }
 
-    /// Returns the digest of all that can be read. It need not be text, and is never in memory as a whole.
+    /// Returns the digest of everything in a reader. The content need not be text, and is never in memory as a whole.
     pub(crate) fn of_all(mut from: impl Read) -> io::Result<Self> {
         let mut hasher = XxHash3_128::new();
         let mut buffer = vec![0; 64 * 1024];
@@ -57,7 +57,7 @@ impl<'de> Deserialize<'de> for Digest {
     }
 }
 
-/// Returns 32 bits that tell whether a line was written whole.
+/// Returns 32 bits that show whether a line was written completely.
 pub(crate) fn line_check(bytes: &[u8]) -> u32 {
     XxHash3_128::oneshot(bytes) as u32
 }

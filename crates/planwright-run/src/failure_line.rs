@@ -81,7 +81,7 @@ fn rank_of(line: &str) -> Rank {
         "conflict",
         "invalid",
     ];
-    /// What looks like a failure and is none.
+    /// Lines that look like failures and are none.
     const FINE: &[&str] = &[
         "0 failed",
         "0 failures",
@@ -112,7 +112,7 @@ fn is_cause(line: &str) -> bool {
     is_pytest || is_jest || is_panic || is_exception(line)
 }
 
-/// Returns whether a line is the last one of a trace: the name of an exception, then what it says.
+/// Returns whether a line is the last one of a trace: the name of an exception, then its message.
 fn is_exception(line: &str) -> bool {
     const ENDS: [&str; 4] = ["Error", "Exception", "Interrupt", "Exit"];
     let (name, message) = line.split_once(": ").unwrap_or((line.trim_end_matches(':'), ""));
@@ -121,7 +121,7 @@ fn is_exception(line: &str) -> bool {
     let is_name = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '.' || c == '_');
     let last = name.rsplit('.').next().unwrap_or_default();
     let is_exception = last.starts_with(|c: char| c.is_ascii_uppercase()) && ENDS.iter().any(|end| last.ends_with(end));
-    // A plain `Error` may be anything, and unittest wraps the real error of an import.
+    // A plain `Error` can be anything, and unittest wraps the real error of an import.
     is_name && is_exception && last != "Error" && !message.starts_with("Failed to import test module")
 }
 
@@ -158,8 +158,8 @@ fn is_go_position(line: &str) -> bool {
         && message.len() > 1
 }
 
-/// Returns whether a line reports success or progress, whatever its things are called: `Compiling thiserror v2`,
-/// `test fails_late ... ok`. Quoted sources state nothing either.
+/// Returns whether a line reports success or progress, even if a name in it looks like a failure: `Compiling thiserror v2`, `test
+/// fails_late ... ok`. Quoted sources do not count either.
 fn is_fine(line: &str) -> bool {
     const DOING: &[&str] = &[
         "adding",
@@ -185,7 +185,7 @@ fn is_fine(line: &str) -> bool {
     is_good || is_quoted || DOING.contains(&first) || ["ok", "✓", "✔", "ℹ", ">", "|", "#"].contains(&first)
 }
 
-/// Returns whether a word stands in a line, and not only as a part of another one.
+/// Returns whether a line contains a word, and not only as a part of another one.
 fn has_word(line: &str, word: &str) -> bool {
     line.split(|c: char| !c.is_alphanumeric() && c != '_' && c != '-')
         .any(|found| found == word)
@@ -224,7 +224,7 @@ fn with_details<'t>(
     text
 }
 
-/// Where a line stands to a trace of calls whose frames are indented.
+/// The position of a line in a stack trace with indented frames.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Trace {
     Outside,

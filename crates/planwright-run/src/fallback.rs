@@ -7,42 +7,40 @@ use planwright_core::agent::clock_time_in;
 
 use crate::clock;
 
-/// The longest wait that a provider is granted at once.
+/// The longest single wait for a provider.
 pub(crate) const MAX_PROVIDER_WAIT: Duration = Duration::from_secs(6 * 3600);
 
-/// The longest wait where the provider does not say how long, unless the configuration has a longer one.
+/// The longest wait if the provider gives no duration, unless the configuration has a longer one.
 pub(crate) const MAX_BACKOFF: Duration = Duration::from_secs(600);
 
-/// How often is waited for the limits of providers, before that counts as a failure.
+/// How many waits for rate limits are allowed before the task fails.
 pub(crate) const MAX_WAITS: u32 = 48;
 
-/// Until when providers refuse requests of agents, as far as they said.
+/// Until when providers refuse requests of agents, if known.
 pub(crate) type ProviderLimits = BTreeMap<String, Instant>;
 
-/// How work continues whose agent cannot take it.
+/// How work continues if its agent cannot take it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Continuation {
     /// At once, with another agent.
     Other(String),
-    /// Later.
     Wait(Duration),
 }
 
-/// Which agents can take a piece of work, by its attempts so far.
+/// Which agents can take a piece of work, based on its attempts so far.
 #[derive(Debug, Default)]
 pub(crate) struct Fallback {
-    /// Agents whose limit was reached.
+    /// The agents that were rate limited.
     limited: BTreeSet<String>,
-    /// Those of them that were tried since it was waited last.
+    /// The rate-limited agents that were tried since the last wait.
     tried: BTreeSet<String>,
     /// Agents that could not work.
     broken: BTreeSet<String>,
-    /// How often it was waited.
     n_waits: u32,
 }
 
 impl Fallback {
-    /// Takes note that an agent's limit is reached, for as long as it was told, if it was.
+    /// Records that an agent is rate limited, for a known duration or not.
     pub(crate) fn limit(&mut self, agent: &str, wait: Option<Duration>, limits: &mut ProviderLimits, now: Instant) {
         match wait {
             Some(wait) => limits.insert(agent.to_owned(), now + wait),
@@ -52,29 +50,29 @@ impl Fallback {
         self.tried.insert(agent.to_owned());
     }
 
-    /// Takes note that an agent could not work. Returns whether that is news.
+    /// Records that an agent could not work. Returns whether that is new.
     pub(crate) fn lose(&mut self, agent: &str) -> bool {
         self.broken.insert(agent.to_owned())
     }
 
-    /// Returns whether it was waited as often as may be.
+    /// Returns whether the number of waits has reached its limit.
     pub(crate) fn has_waited_enough(&self) -> bool {
         self.n_waits >= MAX_WAITS
     }
 
-    /// Returns whether an agent could take the work now, by all that is known of it.
+    /// Returns whether an agent could take the work now, as far as known.
     fn is_free(&self, agent: &str, limits: &ProviderLimits, now: Instant) -> bool {
         let is_held_up = limits.get(agent).is_some_and(|until| *until > now);
         !is_held_up && !self.tried.contains(agent) && !self.broken.contains(agent)
     }
 
-    /// Returns who of a chain takes the work now.
+    /// Returns the first agent of a chain that can take the work now.
     pub(crate) fn next<'a>(&self, chain: &[&'a str], limits: &ProviderLimits, now: Instant) -> Option<&'a str> {
         chain.iter().copied().find(|agent| self.is_free(agent, limits, now))
     }
 
-    /// Has the work wait for those of a chain whose limit was reached. Returns for how long and for whom; none where there is
-    /// no agent to wait for.
+    /// Has the work wait for the rate-limited agents of a chain. Returns for how long and for which agent; none if there is no agent to
+    /// wait for.
     pub(crate) fn pause<'a>(
         &mut self,
         chain: &[&'a str],
@@ -83,14 +81,14 @@ impl Fallback {
         backoff: Duration,
     ) -> Option<(Duration, &'a str)> {
         let found = self.wait(chain, limits, now, grown(backoff, self.n_waits))?;
-        // Agents whose wait is over are tried again then.
+        // These agents are tried again after their wait.
         self.tried.clear();
         self.n_waits += 1;
         Some(found)
     }
 
-    /// Returns how long to wait until one of a chain may be free, and which; none where no limit was reached. An agent that
-    /// was not told how long waits for `usual`.
+    /// Returns how long to wait until an agent of a chain may be free, and which; none if none was rate limited. An agent without a known
+    /// duration waits for `usual`.
     fn wait<'a>(
         &self,
         chain: &[&'a str],
@@ -106,7 +104,7 @@ impl Fallback {
         waits.min_by_key(|(wait, _)| *wait)
     }
 
-    /// Returns how long no agent of a chain can take the work, by what their providers said; none where one should be tried.
+    /// Returns how long no agent of a chain can take the work, by their rate limits; none if one should be tried.
     pub(crate) fn blocked_for(&self, chain: &[&str], limits: &ProviderLimits, now: Instant) -> Option<Duration> {
         if self.next(chain, limits, now).is_some() {
             return None;
@@ -117,13 +115,13 @@ impl Fallback {
     }
 }
 
-/// Returns how long to wait where the provider does not say: twice as long each time, within reason.
+/// Returns the wait if the provider gives no duration: doubled each time, up to a limit.
 pub(crate) fn grown(backoff: Duration, n_before: u32) -> Duration {
     let doubled = backoff.saturating_mul(1 << n_before.min(10));
     doubled.min(MAX_BACKOFF.max(backoff))
 }
 
-/// Returns how long a provider wants to be waited for, where that is said: in seconds, or as a time of day among its words.
+/// Returns the wait that a provider asks for, if any: in seconds, or as a time of day in its message.
 pub(crate) fn reported_wait(seconds: Option<u64>, why: &str) -> Option<Duration> {
     let seconds = seconds.or_else(|| clock::seconds_until(clock_time_in(why)?))?;
     Some(Duration::from_secs(seconds).min(MAX_PROVIDER_WAIT))

@@ -18,18 +18,18 @@ use crate::shell::argument;
 pub enum Gate {
     /// The plan is not approved.
     Approval,
-    /// The plan is a draft, or does not belong to its source any more.
+    /// The plan is a draft, or no longer matches its source.
     Source,
-    /// Other tasks come first.
+    /// The task has unfinished dependencies.
     Dependencies,
-    /// A dependency is marked as done, and nothing proves it.
+    /// A dependency is marked as done without a proof.
     Proof,
     /// It is held by another owner.
     Ownership,
 }
 
 impl Gate {
-    /// Returns its name, for histories and JSON.
+    /// Returns its name for histories and JSON.
     pub fn as_str(self) -> &'static str {
         match self {
             Gate::Approval => "approval",
@@ -40,7 +40,7 @@ impl Gate {
         }
     }
 
-    /// Returns whether `--force --note` passes it.
+    /// Returns whether `--force --note` overrides it.
     pub fn yields_to_force(self) -> bool {
         matches!(self, Gate::Dependencies | Gate::Ownership)
     }
@@ -49,27 +49,24 @@ impl Gate {
 /// A gate that is closed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Closed {
-    /// Which gate.
     pub gate: Gate,
-    /// Why.
     pub message: String,
-    /// What opens it.
+    /// The next step for the user.
     pub help: String,
-    /// What a run can be told to open it.
+    /// The option of a run that opens it.
     pub lift: RunLift,
 }
 
-/// What the configuration asks of plans and tasks.
+/// The configured requirements for plans and tasks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct GatePolicy {
-    /// Whether a plan must be approved before a task of it is worked on.
+    /// Whether a plan must be approved before its tasks are worked on.
     pub approval_required: bool,
-    /// Whether a task is done only by a passed verification.
+    /// Whether a task is done only after a passed verification.
     pub verification_required: bool,
 }
 
 impl GatePolicy {
-    /// Returns the policy of a configuration.
     pub fn of(config: &Config) -> Self {
         GatePolicy {
             approval_required: config.approval_required,
@@ -78,7 +75,7 @@ impl GatePolicy {
     }
 }
 
-/// Everything that the gates of a plan depend on.
+/// The inputs of all gates of a plan.
 pub struct Gates<'a> {
     linked: Option<&'a LinkedPlan>,
     findings: &'a [Diagnostic],
@@ -89,7 +86,7 @@ pub struct Gates<'a> {
 }
 
 impl<'a> Gates<'a> {
-    /// Looks at a plan, with the states that only the journal holds, and at its journal.
+    /// Creates the gates from a plan, with the states that only the journal holds, and its journal.
     pub fn new(inspection: &'a Inspection, history: &History, claims: &'a Claims, policy: GatePolicy) -> Self {
         Gates {
             findings: &inspection.diagnostics,
@@ -98,7 +95,7 @@ impl<'a> Gates<'a> {
         }
     }
 
-    /// Looks at a plan without errors.
+    /// Creates the gates of a plan without errors.
     pub fn of(linked: Option<&'a LinkedPlan>, history: &History, claims: &'a Claims, policy: GatePolicy) -> Self {
         Gates {
             linked,
@@ -113,12 +110,12 @@ impl<'a> Gates<'a> {
         }
     }
 
-    /// Returns whether a task that is done was proven to be, as far as that is asked for.
+    /// Returns whether a done task is proven, if a proof is required.
     pub fn is_proven(&self, task: &str) -> bool {
         !self.policy.verification_required || self.proofs.has(task)
     }
 
-    /// Returns the gate of the whole plan that is closed.
+    /// Returns the closed gate of the whole plan, if any.
     pub fn of_plan(&self) -> Option<Closed> {
         let LinkedPlan { dialect, plan, .. } = self.linked?;
         let refusal = dialect.refuses_work(plan, self.findings);
@@ -156,7 +153,7 @@ impl<'a> Gates<'a> {
         })
     }
 
-    /// Returns that a task is marked as done without a proof, which keeps its dependents from being worked on.
+    /// Returns the closed gate of a task that is marked as done without a proof, which blocks its dependents.
     pub fn unproven(&self, task_ix: usize) -> Option<Closed> {
         let plan = &self.linked?.plan;
         let name = plan.task_name(task_ix);
@@ -174,7 +171,7 @@ impl<'a> Gates<'a> {
         Some(closed_by(Gate::Proof, message, &help))
     }
 
-    /// Returns the gates of a task that are closed, those of the whole plan first. None of them concerns a task that is over.
+    /// Returns the closed gates of a task, those of the whole plan first. A finished task has none.
     pub fn of_task(&self, task_ix: usize, now: &str) -> Vec<Closed> {
         let mut closed: Vec<Closed> = self.of_plan().into_iter().collect();
         let Some(linked) = self.linked else {

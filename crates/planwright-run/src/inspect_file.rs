@@ -27,7 +27,7 @@ pub fn inspect_file(source: &SourceText, path: Option<&Path>, forced: Option<&'s
     Examined { inspection, facts }
 }
 
-/// Opens a text as the file at a path, or as standard input, to be changed. Returns what was looked up for it as well.
+/// Opens a text for a change, as the file at a path or as standard input. Returns the facts that were looked up for it as well.
 pub fn open(source: &SourceText, path: Option<&Path>, forced: Option<&'static dyn Dialect>) -> (Open, DiskFacts) {
     look(
         path,
@@ -37,7 +37,7 @@ pub fn open(source: &SourceText, path: Option<&Path>, forced: Option<&'static dy
     )
 }
 
-/// Reads once, looks up on the disk what was asked for, and reads again where anything was.
+/// Reads once, looks up the requested facts on the disk, and reads again if there were any.
 fn look<T>(
     path: Option<&Path>,
     forced: Option<&'static dyn Dialect>,
@@ -59,7 +59,7 @@ fn look<T>(
     let first = read(&choice(&nothing));
     let questions = &seen(&first).questions;
     if questions.is_empty() {
-        // There was nothing to look at: what a change of the text asks for later is not answered by waiting.
+        // There was nothing to look up: facts that a later change of the text needs are not found by waiting.
         let facts = DiskFacts {
             looked: DiskLookup::Done,
             ..nothing
@@ -73,7 +73,7 @@ fn look<T>(
     (read(&choice(&facts)), facts)
 }
 
-/// An inspection with what the disk had to say.
+/// An inspection with the facts from the disk.
 pub struct Examined {
     pub inspection: Inspection,
     pub facts: DiskFacts,

@@ -23,8 +23,8 @@ pub const ARCHIVE: &str = ".planwright/archive";
 /// The folder, from the root of a workspace, for deleted plans: a numbered folder for those with the same path.
 pub const TRASH: &str = ".planwright/trash";
 
-/// Returns the root of the workspace that a path lies in: the nearest folder upward with `planwright.toml`,
-/// `.planwright` or `.git`, else the folder above the place that a dialect keeps its files in, else the path's own folder.
+/// Returns the root of the workspace of a path. That is the nearest folder upward with `planwright.toml`, `.planwright` or `.git`,
+/// otherwise the folder above the one in which a dialect keeps its files, otherwise the path's own folder.
 pub fn root_of(path: &Path) -> PathBuf {
     let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let folder = if absolute.is_dir() {
@@ -41,7 +41,7 @@ pub fn root_of(path: &Path) -> PathBuf {
     marked.or_else(|| above_home(folder)).unwrap_or(folder).to_owned()
 }
 
-/// Returns the folder above one that a dialect keeps its files in, as `docs/tasks`: paths in a plan begin there.
+/// Returns the folder above one in which a dialect keeps its files, as `docs/tasks`: paths in a plan are relative to it.
 fn above_home(folder: &Path) -> Option<&Path> {
     let places = DIALECTS.iter().flat_map(|dialect| dialect.places());
     let homes = places
@@ -52,15 +52,14 @@ fn above_home(folder: &Path) -> Option<&Path> {
     folder.ancestors().nth(home.components().count())
 }
 
-/// A plan file and where the state about it is kept. Links are resolved: two names of one file have one place.
+/// A plan file and the paths of its state. Links are resolved: two names of one file have one place.
 #[derive(Clone, Debug)]
 pub struct PlanPlace {
-    /// The file itself.
     pub target: PathBuf,
     pub root: PathBuf,
     /// The file's path from there, with `/` between its parts.
     pub relative: String,
-    /// The name of its journal and its lock: readable, and unlike that of any other path.
+    /// The name of its journal and its lock: readable, and unique to its path.
     pub key: PlanKey,
 }
 
@@ -68,7 +67,7 @@ pub(crate) fn locks_of(root: &Path) -> PathBuf {
     root.join(STATE_FOLDER).join("locks")
 }
 
-/// What stands for a plan's path in file names.
+/// The text that represents a plan's path in file names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlanKey {
     slug: String,
@@ -76,7 +75,7 @@ pub struct PlanKey {
 }
 
 impl PlanPlace {
-    /// Finds the place of the plan at a path; there must be a file.
+    /// Finds the place of the plan at a path; the file must exist.
     pub fn of(files: &dyn Files, path: &Path) -> io::Result<Self> {
         let target = files.canonical(path)?;
         let root = root_of(&target);
@@ -91,12 +90,12 @@ impl PlanPlace {
         })
     }
 
-    /// Returns the place of another path below the same root; there need not be a file.
+    /// Returns the place of another path below the same root; the file need not exist.
     pub(crate) fn elsewhere(&self, relative: &str) -> PlanPlace {
         PlanPlace::below(&self.root, relative)
     }
 
-    /// Returns the place of a path below a root; there need not be a file.
+    /// Returns the place of a path below a root; the file need not exist.
     pub fn below(root: &Path, relative: &str) -> PlanPlace {
         PlanPlace {
             target: root.join(relative),
@@ -106,7 +105,7 @@ impl PlanPlace {
         }
     }
 
-    /// Returns the path that a plan in the archive or in the trash had before, as its own path tells.
+    /// Returns the path that a plan in the archive or in the trash had before, derived from its own path.
     pub(crate) fn origin(&self) -> Option<&str> {
         origin_of(&self.relative)
     }
@@ -135,7 +134,7 @@ impl PlanPlace {
         make_state_folder(files, &self.root)
     }
 
-    /// Makes the folders between the root and the file where they are not there yet.
+    /// Creates the missing folders between the root and the file.
     pub(crate) fn make_folders(&self, files: &dyn Files) -> io::Result<()> {
         let mut parent = self.root.clone();
         let folders = self.relative.rsplit_once('/').map_or("", |(folders, _)| folders);
@@ -164,13 +163,13 @@ pub fn make_state_folder(files: &dyn Files, root: &Path) -> io::Result<()> {
         return Ok(());
     }
     make_folder(files, &state, root)?;
-    // Before the inner folders, so that after a crash in between it is made up for.
+    // Before the inner folders, so that the next call creates it after a crash in between.
     make_ignore_file(files, &state)?;
     inner.iter().try_for_each(|folder| make_folder(files, folder, &state))
 }
 
-/// Makes a folder that is named by the time in a folder of the state, which is made too. `time` is the present as RFC 3339. Returns
-/// the name: `20261116-053012`, and with a number behind it where there is one already.
+/// Creates a folder named after the time in a folder of the state, which is created too. `time` is the present as RFC 3339. Returns the
+/// name: `20261116-053012`, with a number appended if it is taken.
 pub(crate) fn make_dated_folder(files: &dyn Files, root: &Path, parent: &Path, time: &str) -> io::Result<String> {
     const MAX_OF_A_SECOND: u32 = 10_000;
     make_state_folder(files, root)?;
@@ -192,8 +191,8 @@ pub(crate) fn make_dated_folder(files: &dyn Files, root: &Path, parent: &Path, t
     Err(io::ErrorKind::AlreadyExists.into())
 }
 
-/// Refuses a path in the state folder that links lead to: a checkout of a stranger's could have state written anywhere. A dangling
-/// link passes, but no folder can be created in its place.
+/// Refuses a path in the state folder that contains links: a stranger's checkout could have state written anywhere. A dangling link passes,
+/// but no folder can be created in its place.
 pub(crate) fn refuse_links(files: &dyn Files, root: &Path, path: &Path) -> io::Result<()> {
     let is_link = |path: &&Path| {
         let found = files.link_metadata(path);
@@ -217,7 +216,7 @@ fn make_folder(files: &dyn Files, folder: &Path, parent: &Path) -> io::Result<()
     }
 }
 
-/// Refuses a file, or a link that leads nowhere, where a folder is needed.
+/// Refuses a file, or a dangling link, in place of a folder.
 fn require_folder(files: &dyn Files, folder: &Path) -> io::Result<()> {
     match what_else(files.metadata(folder)) {
         None => Ok(()),
@@ -228,7 +227,7 @@ fn require_folder(files: &dyn Files, folder: &Path) -> io::Result<()> {
     }
 }
 
-/// Returns what is at a path where a folder should be; none where it is one, or cannot be looked at.
+/// Returns what is in place of a folder; none if it is a folder, or cannot be read.
 pub(crate) fn not_a_folder(path: &Path) -> Option<&'static str> {
     what_else(std::fs::metadata(path))
 }
@@ -242,7 +241,7 @@ fn what_else(found: io::Result<Metadata>) -> Option<&'static str> {
     }
 }
 
-/// Tells git to look away. What the user wrote there stays.
+/// Creates a `.gitignore` for the state folder. An existing one is kept.
 fn make_ignore_file(files: &dyn Files, state: &Path) -> io::Result<()> {
     let path = state.join(".gitignore");
     if files.metadata(&path).is_ok_and(|metadata| metadata.len() > 0) {
@@ -267,7 +266,7 @@ impl PlanKey {
         format!("{self}.{JOURNAL_EXTENSION}")
     }
 
-    /// Returns what alone tells it from others: 16 hexadecimal digits.
+    /// Returns the part that makes it unique: 16 hexadecimal digits.
     pub(crate) fn hash(&self) -> String {
         format!("{:016x}", self.hash)
     }
@@ -281,7 +280,7 @@ impl std::fmt::Display for PlanKey {
 
 pub(crate) const JOURNAL_EXTENSION: &str = "journal";
 
-/// Returns the part of a file name that is safe in any other: lower-case letters, digits and single hyphens.
+/// Returns a safe part of a file name: lower-case letters, digits and single hyphens.
 fn slug(name: &str) -> String {
     const MAX_CHARS: usize = 48;
     let mut slug = String::new();

@@ -10,16 +10,15 @@ use serde::{Deserialize, Serialize};
 
 use crate::files::{Files, is_pipe, open_to_read};
 
-/// How long a writer waits for another unless told otherwise.
+/// The default time that a writer waits for another.
 pub const PATIENCE: Duration = Duration::from_secs(10);
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LockHolder {
     pub pid: u32,
-    /// What it does: the verb.
     pub verb: String,
     pub since: String,
-    /// The namespace of its process number, where the system has such.
+    /// The namespace of its process id, if the system has namespaces.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub namespace: Option<u64>,
 }
@@ -35,7 +34,7 @@ impl LockHolder {
     }
 }
 
-/// Returns the namespace of process numbers that this process is in; none where the system has none.
+/// Returns the PID namespace of this process; none if the system has none.
 #[cfg(unix)]
 pub(crate) fn pid_namespace() -> Option<u64> {
     use std::os::unix::fs::MetadataExt as _;
@@ -79,7 +78,7 @@ pub struct PlanLock {
 }
 
 impl PlanLock {
-    /// Returns a handle for a process that is to hold the lock as well: it is free when both have let go.
+    /// Returns a handle for a process that shares the lock: it is free after both have released it.
     pub(crate) fn share(&self) -> io::Result<File> {
         self.file.try_clone()
     }
@@ -89,8 +88,7 @@ impl PlanLock {
     }
 }
 
-/// Takes a lock, waiting for it at most `patience`. Threads of one process exclude each other as processes do: each opens the
-/// file for itself.
+/// Takes a lock, and waits for it at most `patience`. It excludes other threads of this process too: each opens the file for itself.
 pub fn acquire(files: &dyn Files, path: &Path, me: &LockHolder, patience: Duration) -> Result<PlanLock, LockError> {
     let failed = |source| LockError::Io {
         path: path.to_owned(),
@@ -147,7 +145,7 @@ fn wait_for(file: File, patience: Duration) -> io::Result<Option<File>> {
     }
 }
 
-/// Returns who holds a lock at this moment, without waiting and without making anything.
+/// Returns the present holder of a lock, without waiting and without creating anything.
 pub(crate) fn held_by(files: &dyn Files, path: &Path) -> Option<LockHolder> {
     let file = open_to_read(path).ok()?;
     match file.try_lock_shared() {
@@ -156,7 +154,7 @@ pub(crate) fn held_by(files: &dyn Files, path: &Path) -> Option<LockHolder> {
     }
 }
 
-/// Writes who holds the lock, for those who wait.
+/// Writes the holder into the lock, for waiting processes.
 fn sign(files: &dyn Files, file: &File, me: &LockHolder) -> io::Result<()> {
     let line = serde_json::to_string(me)? + "\n";
     files.truncate(file, 0)?;
@@ -165,7 +163,7 @@ fn sign(files: &dyn Files, file: &File, me: &LockHolder) -> io::Result<()> {
     files.write(file, line.as_bytes())
 }
 
-/// Reads who holds a lock; none where a locked file cannot be read, as on Windows.
+/// Reads the holder of a lock; none if a locked file cannot be read, as on Windows.
 fn holder_of(files: &dyn Files, path: &Path) -> Option<LockHolder> {
     let bytes = files.read(path, 4096).ok()?;
     serde_json::from_slice(&bytes).ok()
@@ -180,7 +178,7 @@ fn is_at(files: &dyn Files, file: &File, path: &Path) -> bool {
     (own.dev(), own.ino()) == (there.dev(), there.ino())
 }
 
-/// Elsewhere an open file cannot be removed.
+/// Returns true: on other systems an open file cannot be removed.
 #[cfg(not(unix))]
 fn is_at(_files: &dyn Files, _file: &File, _path: &Path) -> bool {
     true

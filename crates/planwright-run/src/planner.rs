@@ -28,33 +28,31 @@ use crate::files::DiskFiles;
 use crate::runs;
 use crate::worker::Workers;
 
-/// How often an answer that cannot be used is sent back.
+/// How often an unusable answer is returned for a correction.
 const MAX_REPAIRS: u32 = 2;
 
-/// How often is looked whether the user wants the end.
+/// How often to check for an interrupt.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// What can be asked for a plan: an agent, or an answer that is there already.
+/// A source of plans: an agent, or an existing answer.
 pub trait AnswerSource {
-    /// Asks for an answer.
     fn ask(&mut self, prompt: &str) -> Result<AgentAnswer, AgentQueryError>;
 
-    /// Does what can be done about a question that was not answered: another one is asked, or time passes. Returns the error
-    /// where it makes no sense to ask again.
+    /// Reacts to a query without an answer: chooses another agent, or waits. Returns the error if another query is pointless.
     fn get_over(&mut self, error: AgentQueryError) -> Result<(), AgentQueryError> {
         Err(error)
     }
 
-    /// Hears what is wrong with its answer, before it is asked again.
+    /// Receives the findings about its answer before the next query.
     fn sent_back(&mut self, _findings: &[Diagnostic]) {}
 
-    /// Returns whether it makes sense to ask again.
+    /// Returns whether another query makes sense.
     fn may_repair(&self) -> bool {
         true
     }
 }
 
-/// An answer that is there already.
+/// An existing answer.
 pub struct FixedAnswer(pub String);
 
 impl AnswerSource for FixedAnswer {
@@ -77,19 +75,15 @@ impl AnswerSource for FixedAnswer {
 
 /// An agent that plans.
 pub struct Planner<'p> {
-    /// What is configured.
     pub config: &'p Config,
-    /// The name of the agent that is asked.
     pub agent: &'p str,
-    /// Those that could not answer so far.
+    /// The planners that could not answer so far.
     pub absent: UnavailablePlanners<'p>,
-    /// The root of the workspace, where it may look around.
+    /// The root of the workspace, which it may read.
     pub root: &'p Path,
-    /// The processes.
     pub workers: &'p mut Workers,
-    /// How often the user asked for the end.
+    /// The number of the user's interrupts.
     pub interrupts: &'p AtomicU32,
-    /// Whether it is fenced.
     pub fencing: Fencing,
 }
 
@@ -110,23 +104,23 @@ impl AnswerSource for Planner<'_> {
             self.workers,
             self.interrupts,
         )?;
-        // Only for people to look at, and to take up again with --from.
+        // Only for people, and for `--from`.
         place.keep_answer(&answer.text).ok();
         Ok(answer)
     }
 }
 
-/// Planners that cannot answer at the moment.
+/// Planners that cannot answer now.
 #[derive(Debug, Default)]
 pub struct UnavailablePlanners<'p> {
-    /// Who was to plan.
+    /// The chosen planner.
     first: Option<&'p str>,
     relay: Fallback,
     limits: ProviderLimits,
 }
 
 impl Planner<'_> {
-    /// Returns how planning goes on after a question that was not answered; none where it does not.
+    /// Returns how planning continues after a query without an answer; none if it does not.
     pub fn way_on(&mut self, error: &AgentQueryError) -> Option<Continuation> {
         let now = clock::instant();
         let UnavailablePlanners { first, relay, limits } = &mut self.absent;
@@ -153,7 +147,7 @@ impl Planner<'_> {
         Some(Continuation::Wait(wait))
     }
 
-    /// Lets time pass, unless the user wants the end. Returns whether it has passed.
+    /// Waits, unless the user interrupts. Returns whether the time has passed.
     pub fn wait(&self, time: Duration) -> bool {
         let end = clock::instant() + time;
         while self.interrupts.load(Ordering::Relaxed) == 0 {
@@ -167,21 +161,21 @@ impl Planner<'_> {
     }
 }
 
-/// What planning took.
+/// The effort of planning.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Effort {
-    /// How often the planner was asked.
+    /// How many queries the planner got.
     pub n_asked: u32,
-    /// What it cost in US dollars, where the agent tells.
+    /// The cost in US dollars, if the agent reports it.
     pub cost_usd: Option<f64>,
-    /// Tokens sent, where the agent tells.
+    /// Tokens sent, if the agent reports them.
     pub tokens_in: Option<u64>,
-    /// Tokens received, where the agent tells.
+    /// Tokens received, if the agent reports them.
     pub tokens_out: Option<u64>,
 }
 
 impl Effort {
-    /// Returns tokens sent and received, where the agent tells.
+    /// Returns tokens sent and received, if the agent reports them.
     pub fn tokens(&self) -> Option<[u64; 2]> {
         runs::tokens(self.tokens_in, self.tokens_out)
     }
@@ -205,34 +199,30 @@ impl Effort {
 pub enum PlanningError {
     /// The planner gave no answer.
     AgentQuery(AgentQueryError),
-    /// It asks something instead of planning.
+    /// The planner asks questions instead of planning.
     Asks {
-        /// What it asks, at least one question.
+        /// At least one question.
         questions: Vec<String>,
-        /// The answer.
         unusable: Box<Unusable>,
-        /// What it took.
         effort: Effort,
     },
-    /// It gave none that could be used, however often it was asked.
+    /// No answer was usable, even after corrections.
     Unusable {
-        /// The last answer, and what is wrong with it.
+        /// The last answer, and its findings.
         unusable: Box<Unusable>,
-        /// What it took.
         effort: Effort,
     },
 }
 
-/// A new version as a planner wants it.
+/// A new version from a planner.
 #[derive(Clone, Debug)]
 pub struct WantedVersion {
-    /// Its tasks.
     pub version: NewVersion,
-    /// The answer that it was taken from.
+    /// The answer that it was read from.
     pub answer: String,
 }
 
-/// Has a plan made.
+/// Asks for a plan.
 pub fn plan(
     oracle: &mut dyn AnswerSource,
     brief: &PlanningBrief<'_>,
@@ -247,7 +237,7 @@ pub fn plan(
     )
 }
 
-/// Has a new version of a plan made. `try_out` says why a version cannot be written, where that is so.
+/// Asks for a new version of a plan. `try_out` returns why a version cannot be written.
 pub fn replan(
     oracle: &mut dyn AnswerSource,
     old: &Inspection,
@@ -273,7 +263,7 @@ pub fn replan(
     converse(oracle, &replan_prompt(brief, setback).text, read, again)
 }
 
-/// Has the tasks of a pack made, by `derive`, which is for plans that a pack can be made of at all.
+/// Asks for the tasks of a pack, read by `derive`. The plan must be one that a pack can be derived from.
 pub fn derive(
     oracle: &mut dyn AnswerSource,
     brief: &PlanningBrief<'_>,
@@ -294,7 +284,7 @@ pub fn derive(
     converse(oracle, &derive_prompt(brief, derivation).text, read, again)
 }
 
-/// Asks until the answer can be used, or it is time to give up.
+/// Asks until the answer is usable, or the limit of corrections is reached.
 fn converse<T>(
     oracle: &mut dyn AnswerSource,
     prompt: &str,
@@ -316,7 +306,7 @@ fn converse<T>(
             Ok(made) => return Ok((made, effort)),
             Err(unusable) => unusable,
         };
-        // A planner that asks does not plan before it has an answer: it asks again.
+        // A planner that asks questions does not plan before it gets answers: it would ask again.
         let questions = match answer.is_cut {
             true => Vec::new(),
             false => questions(&SourceText::new(answer.text.as_str())),

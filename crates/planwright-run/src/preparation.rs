@@ -1,4 +1,4 @@
-//! Prepares a new checkout: copies files that git does not keep, and runs setup commands. Does not know plans.
+//! Prepares a new checkout: copies files that git does not track, and runs setup commands. Does not know plans.
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -11,7 +11,7 @@ use crate::files::{read_text, symlink};
 use crate::git::{GitError, Repository, is_repository_variable};
 use crate::programs::program;
 
-/// Files that hold settings of a developer's machine, which projects keep out of git.
+/// Files with settings of a developer's machine, which projects do not commit.
 const SETTINGS_FILES: &[&str] = &[
     ".env",
     ".env.local",
@@ -21,7 +21,7 @@ const SETTINGS_FILES: &[&str] = &[
     ".env.test.local",
 ];
 
-/// The folders that Python projects have their virtual environment in.
+/// The usual folders of virtual environments in Python projects.
 const VIRTUAL_ENVIRONMENTS: &[&str] = &[".venv", "venv"];
 
 const MARK_OF_VIRTUAL_ENVIRONMENT: &str = "pyvenv.cfg";
@@ -43,11 +43,11 @@ const SEARCH_PATHS: &[&str] = &[
 pub struct Preparation {
     /// Files and folders to copy, from the root of the workspace.
     pub copy: Vec<String>,
-    /// Those of them that git does not ignore: the agent may add files there that land.
+    /// The copied folders that git does not ignore: files that the agent adds there may land.
     pub mixed: Vec<String>,
     /// Commands to run in the root of the workspace, one after another.
     pub setup: Vec<Command>,
-    /// The folder of the virtual environment that the commands may make, from the root of the workspace.
+    /// The virtual environment that the commands may create, relative to the root of the workspace.
     pub virtual_environment: &'static str,
     pub remarks: Vec<String>,
 }
@@ -90,7 +90,7 @@ impl Default for Preparation {
 }
 
 impl Preparation {
-    /// Returns how checkouts are prepared: as configured, else as the project needs it.
+    /// Returns how to prepare checkouts: as configured, otherwise as the project needs it.
     pub fn of(config: &RunConfig, repository: &Repository, root: &Path) -> Result<Self, PreparationError> {
         let mut prepared = Preparation::default();
         match &config.checkouts.copy {
@@ -134,7 +134,7 @@ impl Preparation {
         Ok(())
     }
 
-    /// Has a virtual environment made anew where the workspace has one.
+    /// Plans a new virtual environment if the workspace has one.
     fn set_up_python(&mut self, root: &Path) {
         let is_one = |name: &&&str| root.join(name).join(MARK_OF_VIRTUAL_ENVIRONMENT).exists();
         let Some(name) = VIRTUAL_ENVIRONMENTS.iter().find(is_one) else {
@@ -174,7 +174,7 @@ impl Preparation {
         }
     }
 
-    /// Copies what is to be copied, where the checkout does not have it already.
+    /// Copies the files and folders that the checkout does not have.
     pub fn copy_into(&self, root: &Path, checkout: &Path) -> io::Result<()> {
         for path in &self.copy {
             let (from, to) = (root.join(path), checkout.join(path));
@@ -189,8 +189,8 @@ impl Preparation {
         Ok(())
     }
 
-    /// Removes from a checkout that was used before what was copied then and is not any more, or is another one by now. `record` is a
-    /// file that says what was copied. What git keeps there is checked out afterwards.
+    /// Removes outdated copies from a checkout that was used before: those that are no longer copied, or have changed. `record` is the file
+    /// that lists the copies. Files that git tracks there are checked out afterwards.
     pub fn remove_outdated(&self, root: &Path, checkout: &Path, record: &Path) -> io::Result<()> {
         let before: Vec<(String, String)> = read_text(record)
             .unwrap_or_default()
@@ -204,7 +204,7 @@ impl Preparation {
         Ok(())
     }
 
-    /// Copies what a checkout that was used before does not have, and records that.
+    /// Copies the missing files into a checkout that was used before, and records that.
     pub fn copy_again(&self, root: &Path, checkout: &Path, record: &Path) -> io::Result<()> {
         self.copy_into(root, checkout)?;
         let stamps = self.stamps(root);
@@ -217,7 +217,7 @@ impl Preparation {
         self.copy.iter().map(stamped).collect()
     }
 
-    /// Returns the environment for a process in a checkout: nothing in it leads back to the workspace.
+    /// Returns the environment for a process in a checkout: nothing in it points back to the workspace.
     pub fn environment(
         &self,
         variables: impl IntoIterator<Item = (OsString, OsString)>,
@@ -251,7 +251,7 @@ impl Preparation {
     }
 }
 
-/// Returns a list of folders in which those below the workspace are those of the checkout.
+/// Replaces folders in the workspace by those in the checkout in a list of folders.
 fn moved_list(list: &OsStr, root: &Path, checkout: &Path) -> OsString {
     let moved = std::env::split_paths(list).map(|folder| match folder.strip_prefix(root) {
         Ok(below) => checkout.join(below),
@@ -260,7 +260,7 @@ fn moved_list(list: &OsStr, root: &Path, checkout: &Path) -> OsString {
     std::env::join_paths(moved).unwrap_or_else(|_| list.to_owned())
 }
 
-/// Returns the Python that a virtual environment was made with.
+/// Returns the Python that created a virtual environment.
 fn base_python(mark: &Path) -> String {
     let text = read_text(mark).unwrap_or_default();
     let home = text.lines().find_map(|line| {
@@ -273,7 +273,7 @@ fn base_python(mark: &Path) -> String {
     }
 }
 
-/// Returns what projects usually keep next to their sources and out of git: settings of the machine, and installed packages.
+/// Returns what projects usually keep uncommitted next to their sources: settings of the machine, and installed packages.
 fn usual_copies(repository: &Repository, root: &Path) -> Result<Vec<String>, GitError> {
     let ignored = repository.ignored_below(root)?;
     let is_usual = |path: &&String| {
@@ -291,7 +291,7 @@ fn stamped(line: &str) -> Option<(String, String)> {
     Some((path.to_owned(), stamp.to_owned()))
 }
 
-/// Returns what tells a file or folder from what it was before: how many entries there are, how large, and how new.
+/// Returns a stamp that shows whether a file or folder has changed: its number of entries, size and time.
 fn stamp(path: &Path) -> String {
     let (mut n_entries, mut n_bytes, mut newest) = (0_u64, 0_u64, 0);
     let mut rest = vec![path.to_owned()];
@@ -327,9 +327,9 @@ fn remove(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Copies a file, a link or a folder with all that is in it, with the permissions that they have.
+/// Copies a file, a link or a folder with its content and permissions.
 fn copy(from: &Path, to: &Path, root: &Path, checkout: &Path) -> io::Result<()> {
-    // What a link leads to is copied: a task would otherwise write to what the user keeps there.
+    // The target of a link is copied: otherwise a task would write to the user's own files.
     let led = from.canonicalize().ok().filter(|led| !root.starts_with(led));
     let from = led.as_deref().unwrap_or(from);
     let mut rest = vec![(from.to_owned(), to.to_owned())];
@@ -337,7 +337,7 @@ fn copy(from: &Path, to: &Path, root: &Path, checkout: &Path) -> io::Result<()> 
         let found = from.symlink_metadata()?;
         let there = to.symlink_metadata();
         if there.as_ref().is_ok_and(|there| !(there.is_dir() && found.is_dir())) {
-            // What git has there goes first.
+            // Files from git take precedence.
             continue;
         }
         if found.is_symlink() {

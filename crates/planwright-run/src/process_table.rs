@@ -4,11 +4,11 @@ use std::fs::File;
 use std::io::Read as _;
 use std::os::unix::fs::MetadataExt as _;
 
-/// A process that is no other: numbers are used again, but not with the same time.
+/// The identity of a process: process ids are reused, but not with the same start time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Identity {
     pub(crate) pid: i32,
-    /// When it was started, in ticks since the system was.
+    /// Its start time, in ticks since the system's start.
     pub(crate) ticks: u64,
 }
 
@@ -18,19 +18,19 @@ pub(crate) struct ProcessEntry {
     pub(crate) parent: i32,
     pub(crate) group: i32,
     pub(crate) session: i32,
-    /// Whether it has not ended. A process that has ended and was not waited for yet is in the table too.
+    /// Whether it is running. The table also has processes that have ended and were not waited for yet.
     pub(crate) is_alive: bool,
 }
 
 pub(crate) fn entry_of(pid: i32) -> Option<ProcessEntry> {
-    // The system writes a line as a whole if there is room for it, and this is room for every line.
+    // The system writes a line as a whole if it fits, and every line fits here.
     let mut line = [0; 2048];
     let n_bytes = File::open(format!("/proc/{pid}/stat")).ok()?.read(&mut line).ok()?;
     parse_entry(line.get(..n_bytes)?)
 }
 
-/// Reads `pid (name) state parent group session …`. The name may hold anything, parentheses and line ends included, and the
-/// start time is the 22nd field.
+/// Parses `pid (name) state parent group session …`. The name may contain anything, including parentheses and line ends. The start time is
+/// the 22nd field.
 fn parse_entry(line: &[u8]) -> Option<ProcessEntry> {
     let name_start = memchr::memchr(b' ', line)?;
     let name_end = memchr::memrchr(b')', line)?;
@@ -51,7 +51,7 @@ fn parse_entry(line: &[u8]) -> Option<ProcessEntry> {
     })
 }
 
-/// Reads the environment that a process was started with, if it is the user's own and may be read.
+/// Reads the environment of a process at its start, if the process is the user's own and readable.
 pub(crate) fn environment_of(entry: &ProcessEntry) -> Vec<u8> {
     let folder = format!("/proc/{}", entry.identity.pid);
     let own_user = rustix::process::geteuid().as_raw();
@@ -67,17 +67,17 @@ pub(crate) fn value_in<'e>(environment: &'e [u8], name: &[u8]) -> Option<&'e [u8
     variables.find_map(|variable| variable.strip_prefix(name)?.strip_prefix(b"="))
 }
 
-/// How many ancestors of a process are looked at: more than any real chain has.
+/// How many ancestors of a process are read: more than any real chain has.
 const MAX_ANCESTORS: usize = 256;
 
-/// Returns the processes that this one descends from, the parent first.
+/// Returns the ancestors of this process, the parent first.
 pub(crate) fn ancestors() -> Vec<ProcessEntry> {
     let parent = |pid: i32| entry_of(entry_of(pid)?.parent);
     let line = std::iter::successors(own_pid().and_then(parent), |entry| parent(entry.identity.pid));
     line.take(MAX_ANCESTORS).collect()
 }
 
-/// Returns the number of this process in the table. In a namespace of its own it has another one for itself.
+/// Returns the id of this process in the table. In a PID namespace its own id differs.
 fn own_pid() -> Option<i32> {
     std::fs::read_link("/proc/self").ok()?.to_str()?.parse().ok()
 }

@@ -5,14 +5,14 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Where the system looks when it is not told.
+/// The default search path of the system.
 const USUAL_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
-/// The variable by which a command of planwright's own is known, and what it leaves behind, as git does its housekeeping: that is
-/// not ended with the agents.
+/// The variable that marks commands of planwright's own, and processes that they leave behind, as git's housekeeping: those are not ended
+/// with the agents.
 pub(crate) const OWN_COMMAND: &str = "PLANWRIGHT_OWN_COMMAND";
 
-/// Returns where a program lies on our own search path.
+/// Returns the path of a program on our own search path.
 pub fn program(name: &str) -> Option<PathBuf> {
     program_in(&search_path(std::env::var_os("PATH")), OsStr::new(name))
 }

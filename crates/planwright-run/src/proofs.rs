@@ -10,7 +10,7 @@ use crate::journal::{ChangeOutcome, History};
 #[derive(Clone, Debug, Default)]
 pub struct Proofs {
     proven: HashSet<String>,
-    /// Whether the journal has what was done when planwright first read the plan. Before that, everything counts.
+    /// Whether the journal records which tasks were done when planwright first read the plan. Without that record, all count as proven.
     has_beginning: bool,
 }
 
@@ -27,7 +27,7 @@ impl Proofs {
                 proofs.has_beginning = true;
             }
             for moved in change.moves.iter().chain(&change.states) {
-                // A renamed task keeps what it had under its old name, and an undone change what was before it.
+                // A renamed task keeps its proof, and an undone change restores the earlier one.
                 let is_kept = moved.from.is_none() || change.verb == "undo";
                 match State::from_word(&moved.to) == Some(State::Done) && is_kept {
                     true => proofs.proven.insert(moved.task.clone()),
@@ -41,7 +41,7 @@ impl Proofs {
         proofs
     }
 
-    /// Returns whether a task that is done was proven to be.
+    /// Returns whether a done task is proven.
     pub fn has(&self, task: &str) -> bool {
         !self.has_beginning || self.proven.contains(task)
     }

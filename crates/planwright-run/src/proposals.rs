@@ -17,15 +17,15 @@ const MAX_BYTES: u64 = 8 << 20;
 pub struct Proposal {
     pub version: u32,
     pub by: String,
-    /// When, as RFC 3339.
+    /// The time as RFC 3339.
     pub time: String,
     /// The task whose agent proposes it; none for a planner.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<String>,
-    /// Tasks that are to be added, each a JSON object.
+    /// New tasks, each a JSON object.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tasks: Vec<String>,
-    /// The names of the tasks that the plan had then, for a whole new version.
+    /// For a whole new version, the names of the tasks in the plan at that time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub known: Vec<String>,
     /// A planner's answer with a whole new version.
@@ -41,14 +41,14 @@ fn folder_of(plan: &Path) -> io::Result<(PlanPlace, PathBuf)> {
     Ok((place, folder))
 }
 
-/// Keeps a proposal until the user decides on it. Returns its file.
+/// Saves a proposal until the user decides on it. Returns its file.
 pub fn hold(plan: &Path, proposal: &Proposal) -> Result<PathBuf, CreateError> {
     let failed = |source| CreateError::Io {
         path: plan.to_owned(),
         source,
     };
     let (place, folder) = folder_of(plan).map_err(failed)?;
-    // Another attempt may propose the same again.
+    // Another attempt may make the same proposal.
     let is_same = |known: &Proposal| known.tasks == proposal.tasks && known.answer == proposal.answer;
     let others = held(plan).map_err(failed)?;
     if let Some((path, _)) = others.into_iter().find(|(_, known)| is_same(known)) {
@@ -72,7 +72,7 @@ pub fn hold(plan: &Path, proposal: &Proposal) -> Result<PathBuf, CreateError> {
     }
 }
 
-/// Returns what is proposed for a plan, the oldest first. What cannot be read is left out, and left alone.
+/// Returns the proposals for a plan, the oldest first. Ignores those that cannot be read, and leaves them unchanged.
 pub fn held(plan: &Path) -> io::Result<Vec<(PathBuf, Proposal)>> {
     let (_, folder) = folder_of(plan)?;
     let mut names = match DiskFiles.list_folder(&folder) {

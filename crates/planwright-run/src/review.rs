@@ -1,5 +1,4 @@
-//! Approval or rejection of a task that waits for review: sent to the active run, else written to the plan. Decides nothing about
-//! tasks.
+//! Approves or rejects a task that waits for review: through the active run, otherwise in the plan. Decides nothing about tasks.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io;
@@ -27,18 +26,18 @@ use crate::runs::{
 };
 use crate::store::{StoreError, load};
 
-/// How long a run has for its answer unless told otherwise.
+/// The default time that a run has to answer.
 pub const PATIENCE: Duration = Duration::from_secs(5);
 
-/// The pause between two looks at what a run has answered.
+/// The pause between two reads of a run's answer.
 const PAUSE: Duration = Duration::from_millis(25);
 
-/// A reviewer's verdict on what a task made.
+/// A reviewer's verdict on the work of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReviewVerdict {
-    /// It is good: the task is done.
+    /// The task is done.
     Approve,
-    /// It is not: the task has failed.
+    /// The task has failed.
     Reject,
 }
 
@@ -59,18 +58,15 @@ impl ReviewVerdict {
     }
 }
 
-/// A word on a task.
+/// A reviewer's verdict on a task.
 #[derive(Clone, Copy, Debug)]
 pub struct Review<'a> {
-    /// The task, as its plan names it.
+    /// The task, by the plan's own name.
     pub task: &'a str,
-    /// The word.
     pub verdict: ReviewVerdict,
-    /// Who says it.
     pub by: Option<&'a str>,
-    /// Why.
     pub note: Option<&'a str>,
-    /// How long a run that is going on has for its answer.
+    /// How long an active run has to answer.
     pub patience: Duration,
 }
 
@@ -85,79 +81,68 @@ impl Review<'_> {
     }
 }
 
-/// What came of a word on a task.
+/// The result of a review.
 pub enum Reviewed {
-    /// The run that is going on was told.
+    /// The active run received the verdict.
     Run {
-        /// The run.
         run: String,
         /// The task, by the plan's own name.
         task: String,
-        /// What the run answers: `approved`, or the outcome of the task; none in a dry run, which sends no request.
+        /// The run's answer: `approved`, or the outcome of the task; none in a dry run, which sends no request.
         answer: Option<String>,
     },
-    /// No run is going on, and the approval is in the log of the last one: the next run lands the work.
+    /// No run is active. The approval is in the log of the last run, and the next run lands the work.
     ToLand {
         /// The task, by the plan's own name.
         task: String,
-        /// The commit that was approved.
         commit: String,
-        /// The branch that it lands on, as a run is told it.
+        /// The branch that it lands on, as the value for a run's option.
         branch: Option<String>,
     },
-    /// No run is going on, and the plan was changed.
+    /// No run is active, and the plan was changed.
     Plan {
-        /// The run that waits.
+        /// The run that left the task for review.
         run: String,
         /// The task, by the plan's own name.
         task: String,
-        /// The change.
         revised: Box<Revised>,
-        /// The commit with what it made, where that is on no branch.
+        /// The commit with its work, if that is on no branch.
         commit: Option<String>,
     },
 }
 
-/// Why a word on a task changes nothing.
+/// Why a review changes nothing.
 #[derive(Debug, thiserror::Error)]
 pub enum ReviewError {
     /// No run waits for a review of this task.
     #[error("task `{task}` does not wait for review")]
     NothingWaits {
-        /// The task.
         task: String,
-        /// Those that do.
+        /// The tasks that wait for a review.
         waiting: Vec<String>,
     },
-    /// The run is there and says nothing. It may still do as it was told.
+    /// The run is active and does not answer. It may still follow the request.
     #[error("run {run} has not answered within {} s", .patience.as_secs_f64())]
-    NoAnswer {
-        /// The run.
-        run: String,
-        /// How long it had.
-        patience: Duration,
-    },
+    NoAnswer { run: String, patience: Duration },
     /// The plan could not be changed.
     #[error("the plan was not changed")]
     Revise(ReviseError),
-    /// What a run wrote cannot be read.
+    /// The log of a run cannot be read.
     #[error(transparent)]
     Log(#[from] JournalError),
-    /// A run has just begun.
+    /// A run has just started.
     #[error(transparent)]
     Locked(#[from] LockError),
-    /// The run cannot be told, or not be found.
+    /// The request cannot be sent, or the run cannot be found.
     #[error("`{}` cannot be used", .path.display())]
     Io {
-        /// The file or folder.
         path: PathBuf,
-        /// What the system said.
         #[source]
         source: io::Error,
     },
 }
 
-/// Passes a reviewer's verdict on a task to the active run, or records it where no run is active.
+/// Sends a reviewer's verdict on a task to the active run, or records it if no run is active.
 pub fn review(target: ChangeTarget<'_>, review: &Review<'_>) -> Result<Reviewed, ReviewError> {
     let files = &DiskFiles;
     let place = PlanPlace::of(files, target.path).map_err(|source| ReviewError::Io {
@@ -213,7 +198,7 @@ fn approve_landing(
     })
 }
 
-/// Gives a task the state that follows from the review.
+/// Gives a task the state that the review decides.
 fn change_plan(
     target: ChangeTarget<'_>,
     place: &PlanPlace,
@@ -238,15 +223,14 @@ fn change_plan(
     let call = VerbCall {
         name: Some(review.verdict.as_str()),
         decided_by: review.by,
-        // The run that held it is over, and waits for this.
+        // The run that held it has ended, and waits for this.
         takes_over: true,
         ..VerbCall::default()
     };
     let names = [task.clone()];
     let revised = transition_by(target, Pick::Named(&names), &request, &call).map_err(ReviewError::Revise)?;
     if !target.dry {
-        // What the log says of the run is true afterwards. The plan's history has the word in any case, also where a run that is
-        // about to end still holds the lock.
+        // The log of the run must show the verdict. The plan's history has it in any case, even if an ending run still holds the lock.
         let mut events = vec![match review.verdict {
             ReviewVerdict::Approve => RunEvent::Approved(review.approval(&task, None)),
             ReviewVerdict::Reject => RunEvent::Finished(rejection(task.clone(), work.attempt, review.note)),
@@ -282,7 +266,7 @@ fn task_and_plan(target: ChangeTarget<'_>, task: &str) -> Result<(String, Option
     Ok((plan.task_name(task_ix).into_owned(), plan_id(plan).map(str::to_owned)))
 }
 
-/// Tells a run that is going on, and waits for its answer; none where it has ended without one.
+/// Sends the verdict to an active run, and waits for its answer; none if it has ended without one.
 fn ask_run(
     files: &dyn Files,
     target: ChangeTarget<'_>,
@@ -320,7 +304,7 @@ fn ask_run(
     })?;
     let start = Instant::now();
     loop {
-        // Whether it is still there is asked before its log is read: what it wrote last is seen then.
+        // Whether the run is active is checked before its log is read, so that its last records are seen.
         let is_there = holder(files, place).is_some();
         let new = follower.more()?;
         if let Some(answer) = new.iter().find_map(|record| answer_in(record, task)) {
@@ -365,21 +349,21 @@ pub(crate) fn rejection(task: String, attempt: u32, note: Option<&str>) -> Finis
     }
 }
 
-/// What the last attempt at a task has made.
+/// The work of the last attempt at a task.
 #[derive(Default)]
 struct ReviewedWork {
     attempt: u32,
-    /// Since when it waits.
+    /// Since when it waits for review.
     since: String,
     output: Option<String>,
     files: Vec<String>,
-    /// What lands when it is approved.
+    /// The work that lands after the approval.
     held: Option<Box<HeldWork>>,
 }
 
-/// The last thing that a run wrote of a task, as far as reviews go.
+/// The last record of a run about a task, as far as reviews are concerned.
 enum LastReviewEvent {
-    /// A reviewer must look at what it made.
+    /// A reviewer must decide about its work.
     Review(ReviewedWork),
     /// Anything else.
     Other,
@@ -391,7 +375,7 @@ impl LastReviewEvent {
     }
 }
 
-/// Returns the newest run of a plan that wrote of a task, where that is that waits for a review.
+/// Returns the newest run of a plan with records about a task, if the task waits for a review.
 fn waiting_since(files: &dyn Files, place: &PlanPlace, id: Option<&str>, task: &str) -> Result<Waiting, ReviewError> {
     let own = runs::of_plan(files, place, id).map_err(|source| ReviewError::Io {
         path: place.root.clone(),
@@ -414,7 +398,7 @@ fn waiting_since(files: &dyn Files, place: &PlanPlace, id: Option<&str>, task: &
     Err(nothing_waits(task, &newest))
 }
 
-/// Writes a word on a task into the log of the run that left it for review. No run of the plan begins meanwhile.
+/// Writes the verdict into the log of the run that left the task for review. No run of the plan starts meanwhile.
 fn add_to_log(
     files: &dyn Files,
     place: &PlanPlace,
@@ -437,7 +421,7 @@ fn is_decided(verbs: &HashMap<String, LastVerb>, task: &str, since: &str) -> boo
         .is_some_and(|last| last.verb != RUN_VERB && last.at.as_str() > since)
 }
 
-/// Returns the tasks of a plan that wait for a review, with the commit that lands when they are approved.
+/// Returns the tasks of a plan that wait for a review, with the commit that lands after the approval.
 pub fn waiting_tasks(path: &Path, id: Option<&str>) -> BTreeMap<String, Option<String>> {
     let files = &DiskFiles;
     let newest = PlanPlace::of(files, path).ok().and_then(|place| {
@@ -465,7 +449,7 @@ fn nothing_waits(task: &str, words: &BTreeMap<String, LastReviewEvent>) -> Revie
 
 fn last_words(state: &RunState) -> BTreeMap<String, LastReviewEvent> {
     let tasks = state.tasks().iter().filter(|task| !task.is_removed);
-    // A task that only waited for its agent was not written of.
+    // A task that only waited for its agent has no such record.
     let known = tasks.filter(|task| task.state != TaskState::Resting || !task.attempts.is_empty());
     known.map(|task| (task.task.clone(), word_of(task))).collect()
 }

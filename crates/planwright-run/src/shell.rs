@@ -1,6 +1,6 @@
 //! Quotes words for a shell, in commands that users can paste.
 
-/// Returns a word as a shell would have to read it, where it is no option.
+/// Quotes a word for a shell, if it is no option.
 pub fn argument(word: &str) -> String {
     match word.starts_with('-') {
         true => quoted(word),
@@ -20,7 +20,7 @@ fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', "'\\''"))
 }
 
-/// Returns a command as its user would write it: a line for the shell is that line.
+/// Returns a command as its user would write it; a line for the shell stays unchanged.
 pub fn command_line(command: &[String]) -> String {
     match command {
         [shell, option, line] if shell == "sh" && option == "-c" => line.clone(),
@@ -28,7 +28,7 @@ pub fn command_line(command: &[String]) -> String {
     }
 }
 
-/// Returns advice whose commands have the path of a task pack in the place of `PACK`.
+/// Replaces `PACK` by the path of a task pack in the commands of a help text.
 pub fn with_pack(help: &str, path: &str) -> String {
     let path = argument(path);
     let parts = help.split('`').enumerate();
@@ -44,7 +44,7 @@ pub fn with_pack(help: &str, path: &str) -> String {
     parts.collect::<Vec<_>>().join("`")
 }
 
-/// Returns advice whose commands name the plan: there may be others in the workspace.
+/// Adds the plan to the commands of a help text: there may be others in the workspace.
 pub fn with_plan(help: &str, path: &str) -> String {
     let help = with_pack(help, path);
     let path = argument(path);

@@ -4,7 +4,7 @@ use std::process::Stdio;
 
 use crate::programs::command;
 
-/// Returns the name of the user: from the environment, else from git's settings, else `unknown`.
+/// Returns the name of the user: from the environment, otherwise from git's settings, otherwise `unknown`.
 pub fn user() -> String {
     let named = ["USER", "LOGNAME", "USERNAME"]
         .iter()

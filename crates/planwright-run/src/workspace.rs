@@ -14,16 +14,16 @@ use crate::store::{LoadError, load};
 
 pub use crate::layout::root_of;
 
-/// Returns a path with `/` as separator, for dialects that look at names.
+/// Returns a path with `/` as separator, for dialects that match names.
 pub fn slashed(path: &Path) -> String {
     path.to_string_lossy().replace('\\', "/")
 }
 
-/// Returns the plans below a folder, as git sees it: by where they lie, and elsewhere by what they hold. Folders that cannot be
-/// read are among them, since they may hold plans.
+/// Returns the plans below a folder that git does not ignore: by their paths in known folders, and elsewhere by their content. Includes
+/// unreadable folders, since they may hold plans.
 pub fn plans_below(folder: &Path) -> Vec<PathBuf> {
     let mut builder = WalkBuilder::new(folder);
-    // Plans live in hidden folders, so those are searched; what git ignores is not.
+    // Plans may be in hidden folders, so those are searched; ignored folders are not.
     builder.hidden(false).require_git(false).filter_entry(|entry| {
         let name = entry.file_name().to_string_lossy();
         !(entry.file_type().is_some_and(|kind| kind.is_dir())
@@ -44,7 +44,7 @@ pub fn plans_below(folder: &Path) -> Vec<PathBuf> {
     plans
 }
 
-/// Leaves out the paths that patterns match, as in a `.gitignore` at the root of a workspace.
+/// Removes the paths that patterns match, as in a `.gitignore` at the root of a workspace.
 pub fn without_excluded(paths: Vec<PathBuf>, root: &Path, patterns: &[String]) -> Vec<PathBuf> {
     let mut builder = GitignoreBuilder::new("");
     for pattern in patterns {
@@ -68,12 +68,12 @@ fn path_in(error: &ignore::Error) -> Option<&Path> {
     }
 }
 
-/// Returns the plans at the places where the dialects keep them.
+/// Returns the plans in the folders where the dialects keep them.
 pub fn plans_at_home(root: &Path) -> Vec<PathBuf> {
     plans_at(root, |dialect| dialect.places())
 }
 
-/// Returns the plans that tools keep for a user, wherever that user works.
+/// Returns the plans that tools keep per user, outside of workspaces.
 pub fn plans_of_user(home: &Path) -> Vec<PathBuf> {
     let mut plans = plans_at(home, |dialect| dialect.home().map_or(&[], |home| home.user_places));
     // A profile may be a link to another.
@@ -94,7 +94,7 @@ fn plans_at(root: &Path, places: impl Fn(&dyn Dialect) -> &'static [&'static str
     plans
 }
 
-/// Returns a folder in which dialects keep plans and that cannot be looked into, with what the system said.
+/// Returns a folder of plans that cannot be read, with the system's error.
 pub fn closed_home(root: &Path) -> Option<(PathBuf, std::io::Error)> {
     let places = DIALECTS.iter().flat_map(|dialect| dialect.places());
     let mut folders = places.filter_map(|place| Some(root.join(place.rsplit_once('/')?.0)));
@@ -104,7 +104,7 @@ pub fn closed_home(root: &Path) -> Option<(PathBuf, std::io::Error)> {
     })
 }
 
-/// Returns the archived plans of a workspace: those in the folders of the dialects that have one, and those of the others.
+/// Returns the archived plans of a workspace: those in the dialects' own archives, and those in planwright's.
 pub fn archived_plans(root: &Path) -> Vec<PathBuf> {
     let mut plans = Vec::new();
     for dialect in DIALECTS {
@@ -129,13 +129,13 @@ pub fn archived_plans(root: &Path) -> Vec<PathBuf> {
     plans
 }
 
-/// Returns the folder that the own tool of a dialect moves finished plans to.
+/// Returns the archive folder of a dialect's own tool.
 fn archive_of(dialect: &dyn Dialect) -> Option<&'static str> {
     dialect.home().and_then(|home| home.archive)
 }
 
-/// Returns where a plan goes when it is archived, both paths from the root of its workspace: to the folder of the dialect whose
-/// place it is at, else to planwright's own. None for what has been put aside already.
+/// Returns the path of a plan in the archive, both paths from the root of its workspace: in the dialect's own archive if it is in its
+/// folder, otherwise in planwright's. None for a plan that is archived or deleted already.
 pub fn archive_path(relative: &str) -> Option<String> {
     let (folder, name) = relative.rsplit_once('/').unwrap_or(("", relative));
     let is_aside = Path::new(relative).starts_with(STATE_FOLDER)
@@ -150,7 +150,7 @@ pub fn archive_path(relative: &str) -> Option<String> {
     })
 }
 
-/// Returns the path that an archived plan had before, both paths from the root of its workspace; none for a plan that is not archived.
+/// Returns the path of an archived plan before, both paths from the root of its workspace; none for a plan that is not archived.
 pub fn path_before_archive(relative: &str) -> Option<String> {
     if let Some(old) = origin_of(relative) {
         return Some(old.to_owned());
@@ -162,7 +162,7 @@ pub fn path_before_archive(relative: &str) -> Option<String> {
     })
 }
 
-/// Returns the files that a pattern names. Each part of it has at most one star.
+/// Returns the files that match a pattern. Each part of it has at most one star.
 fn expand(root: &Path, place: &str) -> Vec<PathBuf> {
     let mut found = vec![root.to_owned()];
     for part in place.split('/') {
@@ -185,7 +185,7 @@ fn expand(root: &Path, place: &str) -> Vec<PathBuf> {
     found
 }
 
-/// Files larger than this are looked into only where a dialect keeps its plans.
+/// The content of larger files is searched only in folders where a dialect keeps its plans.
 const MAX_SEARCHED_BYTES: u64 = 32 * 1024 * 1024;
 
 fn has_plan_name(path: &Path) -> bool {
@@ -207,20 +207,20 @@ fn is_plan(path: &Path) -> bool {
     small && load(path).is_ok_and(|loaded| recognise(&loaded.source, Some(&name)).is_some())
 }
 
-/// Looks up on disk what a dialect asked for; paths are relative to the workspace's root.
+/// Looks up on disk the facts that a dialect requests; paths are relative to the workspace's root.
 pub fn look_up(questions: &Questions, root: &Path) -> DiskFacts {
     let source_plan = match &questions.source_plan {
         None => SourcePlanLookup::Missing,
         Some(path) => match load(&root.join(path)) {
             Ok(loaded) => SourcePlanLookup::Bytes(bytes_of(&root.join(path), &loaded.source)),
             Err(LoadError::Missing { .. }) => SourcePlanLookup::Missing,
-            // The path as the plan has it: the message does not reveal where the workspace lies.
+            // The path as in the plan: the message does not reveal the location of the workspace.
             Err(error) => {
                 SourcePlanLookup::Unreadable(error.to_string().replace(&root.join("").display().to_string(), ""))
             }
         },
     };
-    // Many files share a folder, and below a folder that is not there nothing is.
+    // Many files share a folder, and nothing exists below a missing folder.
     let mut folders: HashMap<&Path, bool> = HashMap::new();
     let mut directories = Vec::new();
     for file in &questions.files {
@@ -238,15 +238,15 @@ pub fn look_up(questions: &Questions, root: &Path) -> DiskFacts {
     }
 }
 
-/// Returns whether a path is that of a file that names the plan in work.
+/// Returns whether a path is that of a pointer file, which names the active plan.
 pub fn is_pointer(path: &Path) -> bool {
     let name = slashed(path);
     let mut pointers = DIALECTS.iter().filter_map(|dialect| dialect.pointer());
     pointers.any(|pointer| pointer.neighbours(&name).is_some())
 }
 
-/// Returns the names of the files beside the one at a path that a dialect must know to judge it; none where none does. A
-/// folder that is not there holds no files.
+/// Returns the names of the files next to a path that a dialect must know to judge it; none if no dialect does. A missing folder holds no
+/// files.
 pub(crate) fn neighbours_of(path: &Path) -> Option<Vec<String>> {
     let name = slashed(path);
     let beside = DIALECTS
@@ -262,7 +262,7 @@ pub(crate) fn neighbours_of(path: &Path) -> Option<Vec<String>> {
     Some(names)
 }
 
-/// The hash wants the bytes as they are on disk, which differ from the text where they are not UTF-8.
+/// Returns the bytes on disk for the hash, which differ from the text if they are not UTF-8.
 fn bytes_of(path: &Path, source: &SourceText) -> Vec<u8> {
     match source.damage() {
         None => source.as_str().as_bytes().to_vec(),

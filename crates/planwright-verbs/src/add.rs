@@ -45,7 +45,7 @@ pub fn add(workspace: &Workspace, request: &AddRequest) -> Result<ChangeReport> 
     let replaced = RefCell::new(None);
     let edit_of = |linked: &LinkedPlan, n: usize| {
         if n > 0 {
-            // The first task of a new plan takes the place of its placeholder.
+            // The first task of a new plan replaces its placeholder.
             return Ok((n == 1 && replaced.borrow().is_some()).then(|| {
                 let task_ix = 1 - place.replace(0);
                 Edit::Remove { task_ix, detach: false }
@@ -78,7 +78,7 @@ pub fn add(workspace: &Workspace, request: &AddRequest) -> Result<ChangeReport> 
     })
 }
 
-/// Remarks that a task which was placed after another does not depend on it, unless it does.
+/// Remarks that a task added after another does not depend on it, unless it does.
 fn remark_place(workspace: &Workspace, request: &AddRequest, linked: &LinkedPlan, at: usize) {
     let TaskPlace::After(before) = &request.place else {
         return;
@@ -103,7 +103,7 @@ fn remark_place(workspace: &Workspace, request: &AddRequest, linked: &LinkedPlan
     )));
 }
 
-/// Returns the option that names the plan as the request does.
+/// Returns the option that names the plan as in the request.
 fn plan_option(request: &AddRequest) -> String {
     let plan = request.plan.plan.as_deref();
     plan.map_or_else(String::new, |plan| format!(" -p {}", argument(plan)))

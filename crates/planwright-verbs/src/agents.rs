@@ -17,11 +17,11 @@ pub struct AgentsRequest {}
 #[derive(Serialize)]
 pub struct AgentsReport {
     pub schema_version: &'static str,
-    /// The agent for tasks that nothing else names one for.
+    /// The default agent of tasks.
     pub default: Option<String>,
     pub fence: FenceSupport,
     pub agents: Vec<ListedAgent>,
-    /// What the configuration was read from, with the findings about it.
+    /// The sources of the configuration, with their findings.
     pub sources: Vec<SourceReport>,
     #[serde(skip)]
     pub findings: Vec<FileFindings>,
@@ -35,17 +35,17 @@ pub struct ListedAgent {
     /// Whether a configuration file has a table for it.
     pub configured: bool,
     pub default: bool,
-    /// The types of tasks that it is the agent for.
+    /// The types of tasks that it is configured for.
     pub types: Vec<String>,
     pub preset: Option<&'static str>,
     pub origin: OriginReport,
     pub program: String,
-    /// Where the program is; null where it is not found.
+    /// The path of the program; null if it was not found.
     pub found: Option<String>,
     pub command: Vec<String>,
     pub prompt: &'static str,
     pub output: &'static str,
-    /// The agent that takes its tasks while it cannot.
+    /// The agent that takes over its tasks while it cannot work.
     pub fallback: Option<String>,
     pub env: Vec<String>,
     /// The names of the variables that are set for it. Their values may be secrets.

@@ -17,10 +17,10 @@ use crate::text::{one_line, shown_name};
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ApprovalRequest {
-    /// The plan, or a task of the only plan or of the one that `plan` names.
+    /// The plan, or a task of the only plan or of the one in `plan`.
     pub what: Option<String>,
     pub plan: PlanChoice,
-    /// Why: kept where the dialect has a place for it, and in the plan's history. A rejection needs it.
+    /// The reason, for the plan's history, and for the plan if the dialect has a field for it. Required for a rejection.
     pub note: Option<String>,
     pub change: ChangeMode,
 }
@@ -34,9 +34,9 @@ impl ApprovalRequest {
     }
 }
 
-/// Lets a plan be worked on, or accepts the work of a task.
+/// Approves a plan, or the work of a task.
 ///
-/// Work that no run would land is landed by a run that starts no agent, which the observer hears.
+/// If no active run lands the work, a run without agents does, and the observer receives its events.
 pub fn approve(
     workspace: &Workspace,
     request: &ApprovalRequest,
@@ -48,7 +48,7 @@ pub fn approve(
         return change_plan(workspace, &found, PlanVerb::Approve, note, mode);
     };
     let task_review = TaskReview::new(&found, &task, ReviewVerdict::Approve, request)?;
-    // What cannot land for a reason that is known before is not approved.
+    // Work that certainly cannot land is not approved.
     let landing = match task_review.ask(true)? {
         Reviewed::ToLand { task, branch, .. } => {
             let landing = ApprovedLanding::prepare(&found, &task, branch, &task_review.who, workspace)?;
@@ -66,7 +66,7 @@ pub fn approve(
     }
 }
 
-/// Turns down a plan, or the work of a task.
+/// Rejects a plan, or the work of a task.
 pub fn reject(workspace: &Workspace, request: &ApprovalRequest) -> Result<ChangeReport> {
     refuse_without_reason(request.note.as_deref())?;
     let (found, task) = plan_xor_task(workspace, request.what.as_deref(), &request.plan, "reject")?;
@@ -89,7 +89,7 @@ pub fn refuse_without_reason(note: Option<&str>) -> Result<()> {
     }
 }
 
-/// The review of the work of a task: the active run gets it, else the plan.
+/// The review of a task's work: it goes to the active run, otherwise to the plan.
 struct TaskReview<'a> {
     found: &'a FoundPlan,
     task: &'a str,

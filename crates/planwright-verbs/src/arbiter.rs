@@ -1,4 +1,4 @@
-//! The verb `arbiter`: what an arbiter is asked about a plan, and which agent it chooses to act next.
+//! The verb `arbiter`: the question to an arbiter about a plan, and the agent that it chooses to act next.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -27,9 +27,9 @@ use crate::text::one_line;
 #[serde(default, deny_unknown_fields)]
 pub struct ArbiterRequest {
     pub plan: PlanChoice,
-    /// What is to be done, where there is no plan.
+    /// The goal, if there is no plan.
     pub task: Option<String>,
-    /// The agent that is asked which agent should act next. None: no agent is asked.
+    /// The arbiter. None: no agent is asked.
     pub agent: Option<String>,
 }
 
@@ -37,18 +37,18 @@ pub struct ArbiterRequest {
 pub struct ArbiterReport {
     pub schema_version: &'static str,
     pub task: String,
-    /// How the plan stands; null where there is none.
+    /// The state of the plan; null without a plan.
     pub plan: Option<ArbiterPlanReport>,
     /// The last attempts, the oldest first.
     pub history: Vec<ArbiterAttemptReport>,
-    /// How many attempts were found in all.
+    /// How many attempts were found.
     pub n_history: usize,
     pub last_error: Option<String>,
-    /// The agents that can be chosen: those whose programs are there.
+    /// The available agents: those whose programs were found.
     pub agents: Vec<String>,
-    /// Who is to act next; null where no agent was asked.
+    /// The agent to act next; null if no arbiter was asked.
     pub answer: Option<ArbiterAnswerReport>,
-    /// What an arbiter is asked, as text.
+    /// The text of the question.
     #[serde(skip)]
     pub prompt: String,
 }
@@ -61,18 +61,18 @@ pub struct ArbiterPlanReport {
     pub n_done: usize,
     pub n_tasks: usize,
     pub current: Option<CurrentTaskReport>,
-    /// The pending tasks, the first of them.
+    /// The first pending tasks.
     pub remaining: Vec<ArbiterStepReport>,
     pub n_remaining: usize,
 }
 
 #[derive(Serialize)]
 pub struct ArbiterStepReport {
-    /// The place in the plan, counted from 0.
+    /// The index in the plan.
     pub index: usize,
-    /// How the dialect names it.
+    /// Its name in the dialect.
     pub name: String,
-    /// What it is called in the text.
+    /// Its name in the text.
     pub label: String,
     pub description: String,
 }
@@ -84,14 +84,14 @@ pub struct CurrentTaskReport {
     pub label: String,
     pub description: String,
     pub suggested_agent: Option<String>,
-    /// What makes it done; null where it does not say.
+    /// Its acceptance criteria; null if it has none.
     pub acceptance_criteria: Option<Vec<String>>,
 }
 
 #[derive(Serialize)]
 pub struct ArbiterAttemptReport {
     pub agent: String,
-    /// What the task is called in the text.
+    /// The task's name in the text.
     pub task: String,
     pub outcome: String,
     pub milliseconds: Option<u64>,
@@ -101,13 +101,12 @@ pub struct ArbiterAttemptReport {
 
 #[derive(Default, Serialize)]
 pub struct ArbiterAnswerReport {
-    /// Who was asked.
     pub arbiter: String,
-    /// Who is to act next.
+    /// The chosen agent.
     pub agent: String,
-    /// Why, in the arbiter's words; null where it gave no answer that can be used.
+    /// The arbiter's reason; null without a usable answer.
     pub reason: Option<String>,
-    /// Why the arbiter's answer was not used; null where it was.
+    /// Why the arbiter's answer was not used; null if it was.
     pub fallback: Option<String>,
     pub cost_usd: Option<f64>,
     pub tokens_in: Option<u64>,
@@ -121,8 +120,7 @@ struct ArbiterSubject {
     brief: ArbiterBrief,
 }
 
-/// Returns what an arbiter is asked about a plan, and its answer where it is asked. `cancel` returns the token that ends the
-/// question.
+/// Returns the question to an arbiter about a plan, and its answer if one is asked. `cancel` returns the token that ends the query.
 pub fn arbiter(
     workspace: &Workspace,
     request: &ArbiterRequest,
@@ -178,7 +176,7 @@ fn subject(workspace: &Workspace, request: &ArbiterRequest) -> Result<ArbiterSub
     })
 }
 
-/// Returns why a task has failed that was not tried again, as the plan records it.
+/// Returns the plan's recorded error of a failed task that was not retried.
 fn written_error(opened: &OpenedPlan, linked: &LinkedPlan) -> Option<String> {
     let plan = &linked.plan;
     let failed = plan.tasks().iter().rposition(|task| task.status == Status::Failed)?;
@@ -242,7 +240,7 @@ fn answered(arbiter: &str, decision: Decision, answer: &AgentAnswer) -> ArbiterA
     }
 }
 
-/// Chooses without the arbiter: whom the step asks for, else the agent for all.
+/// Chooses without the arbiter: the agent that the step requests, otherwise the agent for all.
 fn fall_back(
     workspace: &Workspace,
     arbiter: &str,

@@ -22,13 +22,13 @@ pub struct RemovalRequest {
     /// Also look at the plans in the home folder.
     #[serde(default)]
     pub user: bool,
-    /// Who does it, for the history of the plans.
+    /// The author, for the history of the plans.
     #[serde(default)]
     pub by: Option<String>,
-    /// Write nothing; report what would be done.
+    /// Write nothing; report the intended moves.
     #[serde(default)]
     pub dry_run: bool,
-    /// Report the moves as git shows them, and write nothing.
+    /// Report the moves in git's form, and write nothing.
     #[serde(default)]
     pub diff: bool,
 }
@@ -44,10 +44,10 @@ pub struct RemovalReport {
     pub schema_version: &'static str,
     pub written: bool,
     pub plans: Vec<RemovedPlan>,
-    /// Why the next one is where it was.
+    /// Why the next plan was not moved.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<ErrorBody>,
-    /// With `diff`: the moves as git shows them.
+    /// With `diff`: the moves in git's form.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub diff: Option<String>,
     #[serde(skip)]
@@ -59,16 +59,16 @@ pub struct RemovedPlan {
     pub plan: String,
     pub id: Option<String>,
     pub title: String,
-    /// Where it is now, or would be.
+    /// Its new path, or the intended one.
     pub to: String,
     pub notices: Vec<String>,
 }
 
 pub struct PlanToRemove {
     pub entry: Entry,
-    /// Where it is to go; the trash where that is none.
+    /// The new path; the trash if none.
     goal: Option<String>,
-    /// The file that says that this plan is in work.
+    /// The pointer file that names this plan as the active one.
     pointer: Option<PathBuf>,
 }
 
@@ -112,7 +112,7 @@ pub fn delete(
     }
 }
 
-/// Finds the plans, all of them or none: nothing is moved before every name is understood.
+/// Finds the plans, all of them or none: nothing is moved before every name is resolved.
 fn choose(workspace: &Workspace, removal: Removal, names: &[String], user: bool) -> Result<Vec<PlanToRemove>> {
     let mut chosen: Vec<PlanToRemove> = Vec::new();
     let mut seen = Vec::new();
@@ -144,7 +144,7 @@ fn not_there(path: &Path, source: std::io::Error) -> Failure {
     })
 }
 
-/// A file that points at a plan means that plan elsewhere. Here, where files go away, it would be a trap.
+/// Refuses a pointer file. Elsewhere it stands for its plan, but removing that plan would be a surprise.
 fn refuse_pointer(path: &Path) -> Result<()> {
     let name = slashed(path);
     if !is_pointer(Path::new(&name)) {
@@ -156,7 +156,7 @@ fn refuse_pointer(path: &Path) -> Result<()> {
     ))
 }
 
-/// What planwright does not know for a plan is not its to move.
+/// Refuses a file that is not known to be a plan.
 fn refuse_stranger(entry: &Entry) -> Result<()> {
     let name = slashed(&entry.path);
     let is_plan = entry.dialect.is_some() || DIALECTS.iter().any(|dialect| dialect.lives_at(&name));
@@ -191,7 +191,7 @@ fn goal_of(removal: Removal, place: &PlanPlace, path: &Path) -> Result<Option<St
     }
 }
 
-/// Moves the plans one after the other. Where one fails after others were moved, the report has both.
+/// Moves the plans one after another. If one fails after others were moved, the report has both.
 fn move_plans(
     workspace: &Workspace,
     removal: Removal,

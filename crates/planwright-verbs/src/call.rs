@@ -26,7 +26,7 @@ use crate::{
     verify, why, worktrees,
 };
 
-/// A verb: reads its request, and returns its report.
+/// A verb: parses its request, and returns its report.
 type CalledVerb = fn(Call<'_>) -> Result<String>;
 
 const VERBS: &[(&str, CalledVerb)] = &[
@@ -124,7 +124,7 @@ pub fn verb_names() -> Vec<&'static str> {
     VERBS.iter().map(|(name, _)| *name).collect()
 }
 
-/// Calls a verb with a request in JSON, and returns its report in JSON: the one that `--json` prints.
+/// Calls a verb with a request in JSON, and returns its report in JSON, as `--json` prints it.
 pub fn call(workspace: &Workspace, verb: &str, request: &str, face: &mut QuietFace) -> Result<String> {
     let Some((_, called)) = VERBS.iter().find(|(name, _)| *name == verb) else {
         return Err(Failure::usage(
@@ -146,7 +146,7 @@ struct Call<'c> {
 }
 
 impl Call<'_> {
-    /// Calls a verb that a face can follow and end.
+    /// Calls a verb that a face can observe and cancel.
     fn watched<Q, R>(self, verb: impl FnOnce(&Workspace, &Q, &mut QuietFace) -> Result<R>) -> Result<String>
     where
         Q: DeserializeOwned,
@@ -189,11 +189,11 @@ fn records(workspace: &Workspace, request: &EventsRequest) -> Result<Vec<Box<Raw
         .collect()
 }
 
-/// A face that answers no questions, and that another thread can end.
+/// A face that answers no questions, and that another thread can cancel.
 #[derive(Default)]
 pub struct QuietFace {
     pub cancel: CancelToken,
-    /// The events of a run, as its log has them.
+    /// The events of a run, as in its log.
     pub events: Vec<String>,
 }
 

@@ -1,4 +1,4 @@
-//! The verb `config`: the settings of a workspace, and where each value comes from.
+//! The verb `config`: the settings of a workspace, and the source of each value.
 
 use std::path::Path;
 
@@ -27,7 +27,7 @@ pub struct ConfigReport {
     pub exit: Exit,
 }
 
-/// A file or a variable that settings come from.
+/// A file or a variable with settings.
 #[derive(Serialize)]
 pub struct SourceReport {
     /// `user`, `project`, `environment` or `flag`.
@@ -69,7 +69,7 @@ pub fn config(workspace: &Workspace, _: &ConfigRequest) -> Result<ConfigReport> 
     })
 }
 
-/// Returns what a configuration was read from, with the findings about it.
+/// Returns the sources of a configuration, with their findings.
 pub fn source_reports(configuration: &Configuration) -> Vec<SourceReport> {
     let sources = configuration.sources.iter().map(|source| {
         let index = source.text.line_index();

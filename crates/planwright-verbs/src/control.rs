@@ -1,4 +1,4 @@
-//! The verbs `pause`, `resume` and `stop`: asking a run in another process, and waiting for its answer.
+//! The verbs `pause`, `resume` and `stop`: send a request to a run in another process, and wait for its answer.
 
 use std::collections::HashSet;
 use std::time::Instant;
@@ -30,10 +30,10 @@ pub enum RunControl {
 #[serde(deny_unknown_fields)]
 pub struct ControlRunRequest {
     pub control: RunControl,
-    /// The plan whose run is meant: a path, an id or part of one. None: the only run at work.
+    /// The plan of the run: a path, an id or part of one. None: the only active run.
     #[serde(default)]
     pub plan: Option<String>,
-    /// Who asks, for the log of the run.
+    /// The author, for the log of the run.
     #[serde(default)]
     pub by: Option<String>,
     #[serde(default)]
@@ -50,11 +50,11 @@ pub struct ControlReport {
     pub plan: String,
     /// `pause`, `resume`, `stop`, `kill`.
     pub asked: &'static str,
-    /// Whether the run was as wanted before.
+    /// Whether the run was already in the requested state.
     pub already: bool,
-    /// The kind of the event by which the run answered; null where none was waited for.
+    /// The kind of the event that answered; null if the verb did not wait.
     pub answer: Option<String>,
-    /// What the run does now, in words that follow its name.
+    /// The state of the run now, in words that follow its name.
     #[serde(skip)]
     pub words: String,
 }
@@ -81,7 +81,7 @@ impl RunControl {
         }
     }
 
-    /// Returns why there is nothing to ask for, where that is so.
+    /// Returns why the request is not needed, if so.
     fn is_met(self, run_state: &RunState) -> Option<&'static str> {
         match self {
             RunControl::Pause if run_state.stopping.is_some() => Some("is stopping: nothing new starts any more"),
@@ -106,7 +106,7 @@ impl RunControl {
         }
     }
 
-    /// Returns what the run does now, in words.
+    /// Returns the state of the run now, in words.
     fn done(self, answer: &RunEvent) -> &'static str {
         match (self, answer) {
             (_, RunEvent::Ended(_)) => "is over",
@@ -122,7 +122,7 @@ fn is_own(paused: &RequestRecord) -> bool {
     paused.by.as_deref() == Some("planwright")
 }
 
-/// Asks a run to pause, to resume or to stop.
+/// Sends a request to pause, to resume or to stop.
 pub fn control(workspace: &Workspace, request: &ControlRunRequest) -> Result<ControlReport> {
     let control = request.control;
     let scope = RunScope::of(workspace, request.plan.as_deref())?;
@@ -130,7 +130,7 @@ pub fn control(workspace: &Workspace, request: &ControlRunRequest) -> Result<Con
     let run = match live_run(&scope) {
         Ok(run) => run,
         Err(error) => {
-            // In its checkout nothing runs.
+            // No run is active in its checkout.
             refuse_in_attempt(scope.root(), &what)?;
             return Err(error);
         }
@@ -219,7 +219,7 @@ fn live_run(scope: &RunScope) -> Result<SeenRun> {
                 continue;
             }
         };
-        // A plan has one run at work at a time.
+        // A plan has one active run at a time.
         if plans.contains(&run.header.path) {
             continue;
         }
@@ -232,7 +232,7 @@ fn live_run(scope: &RunScope) -> Result<SeenRun> {
     }
     match (live.len(), newest) {
         (1, _) => Ok(live.swap_remove(0)),
-        // What runs may be what cannot be read.
+        // The active run may be an unreadable one.
         (0, _) if unread.is_some() => Err(unread.map_or_else(|| scope.nothing_ran(), |error| unreadable(&error))),
         (0, None) => scope.require_plan().and(Err(Failure::problem(
             format!("nothing runs{}, and nothing ever has", scope.words()),
@@ -267,7 +267,7 @@ fn all(follower: &mut Follower) -> Result<Vec<RunRecord>> {
     follower.more().map_err(|error| unreadable(&error))
 }
 
-/// Waits for the run's answer; none where none comes in time.
+/// Waits for the run's answer; none if none arrives in time.
 fn wait(control: RunControl, run: &SeenRun, follower: &mut Follower) -> Result<Option<RunRecord>> {
     let start = Instant::now();
     loop {

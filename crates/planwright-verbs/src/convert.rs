@@ -31,16 +31,16 @@ pub struct ConvertRequest {
     pub file: PathBuf,
     /// The dialect to write; none for the default of the workspace.
     pub to: Option<String>,
-    /// The new file; none where the text goes to the user.
+    /// The new file; none if the text is printed.
     pub out: Option<PathBuf>,
-    /// Whether the new plan carries what its dialect cannot hold, so that converting back restores it.
+    /// Whether the new plan embeds what its dialect cannot hold, so that converting back restores it.
     #[serde(default)]
     pub embed: bool,
     /// To a task pack: the Markdown plan it is derived from, from the root of the repository.
     pub source_plan: Option<String>,
     /// To an OpenCrabs plan: the session it belongs to.
     pub session: Option<String>,
-    /// The dialect to read the file in, whatever it looks like.
+    /// The dialect to read the file in, if the user forces one.
     pub dialect: Option<String>,
     #[serde(default)]
     pub dry_run: bool,
@@ -53,16 +53,16 @@ pub struct ConvertReport {
     pub schema_version: &'static str,
     pub from: &'static str,
     pub to: &'static str,
-    /// Where it was written, or would be; null where the text goes to the user.
+    /// The written or intended path; null if the text is printed.
     pub out: Option<String>,
     pub written: bool,
-    /// The new text, where it was not written.
+    /// The new text, if it was not written.
     pub text: Option<String>,
     pub losses: Vec<LossReport>,
-    /// What would be written, where that was asked for.
+    /// The intended changes, if a diff was requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub diff: Option<String>,
-    /// The losses, where they are to be drawn.
+    /// The losses, with the text for excerpts.
     #[serde(skip)]
     pub findings: SourceFindings,
 }
@@ -143,8 +143,8 @@ struct PlanConversion<'a> {
 }
 
 impl PlanConversion<'_> {
-    /// Converts a plan to a text that is sound where it goes. The Markdown plan behind it becomes that of a task pack where there
-    /// is one and it fits.
+    /// Converts a plan to a text that is valid at its new path. The Markdown plan becomes the source of a task pack if it exists and
+    /// matches.
     fn converted(&self, inspection: &Inspection, mut parsed: Option<Parsed>) -> Result<Converted, ConversionRefusal> {
         let root = root_of(self.out.unwrap_or(self.workspace.folder()));
         let options = |path: Option<&str>| ConversionOptions {
@@ -173,9 +173,9 @@ impl PlanConversion<'_> {
         }
     }
 
-    /// Looks at the new text as `check` will, with what the disk says of the files it names.
+    /// Inspects the new text as `check` will, with facts from the disk about the files that it names.
     fn sound_in_place(&self, converted: Converted) -> Result<Converted, ConversionRefusal> {
-        // Only a text that names other files can be unsound for reasons that are not in it.
+        // Only a text that names other files can be invalid for reasons outside of it.
         if !takes_source_plan(self.target) {
             return Ok(converted);
         }
@@ -192,7 +192,7 @@ impl PlanConversion<'_> {
     }
 }
 
-/// Returns whether a path that a plan names is that of a file below a folder.
+/// Returns whether a path in a plan is that of a file below a folder.
 fn is_below(root: &Path, path: &str) -> bool {
     let mut parts = Path::new(path).components();
     parts.all(|part| matches!(part, Component::Normal(_))) && root.join(path).is_file()
@@ -215,7 +215,7 @@ fn loss_report(loss: &Loss, inspection: &Inspection) -> LossReport {
     }
 }
 
-/// Returns a source plan with the `spec_id` that its frontmatter has.
+/// Returns a source plan with the `spec_id` from its frontmatter.
 fn source_plan(root: &Path, path: &str) -> SourcePlanRef {
     let spec_id = store::load(&root.join(path)).ok().and_then(|loaded| {
         let markdown = Markdown::parse(&loaded.source);

@@ -1,4 +1,4 @@
-//! The verb `diff`: how two plans differ, in terms of tasks; two files, or a plan and what it was before.
+//! The verb `diff`: the differences between two plans, in terms of tasks. Compares two files, or a plan and an earlier version.
 
 use std::path::{Path, PathBuf};
 
@@ -17,13 +17,13 @@ use crate::plans::{
 };
 use crate::text::diff_of_files;
 
-/// What stands for a plan on standard input.
+/// The name for a plan on standard input.
 const INPUT: &str = "-";
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct DiffRequest {
-    /// The plan, or the older of two: a name, PLAN@N for the Nth text that is kept of it, `-` for the input of the face.
+    /// The plan, or the older of two: a name, PLAN@N for its Nth stored version, `-` for the input of the face.
     pub first: Option<String>,
     /// The newer of two.
     pub second: Option<String>,
@@ -123,7 +123,7 @@ fn found(workspace: &Workspace, plan: Option<&str>) -> Result<FoundPlan> {
     choice.find(workspace, "name its file")
 }
 
-/// Finds a plan by its name, or one of the texts that are kept of it.
+/// Finds a plan by its name, or one of its stored versions.
 fn read(workspace: &Workspace, name: &str) -> Result<ComparedPlan> {
     if name == INPUT {
         let source = workspace.load_input().map_err(|error| load_failure(&error))?.source;
@@ -145,7 +145,7 @@ fn read(workspace: &Workspace, name: &str) -> Result<ComparedPlan> {
     read_file(text)
 }
 
-/// Returns the plan and the number of a text that is kept of it, where a name means one.
+/// Returns the plan and the number of a stored version, if the name is one.
 fn kept_text<'n>(workspace: &Workspace, name: &'n str) -> Option<(&'n str, usize)> {
     let (plan, number) = name.rsplit_once('@')?;
     let number = number.parse().ok()?;
@@ -175,7 +175,7 @@ fn read_text(source: &SourceText, path: Option<&Path>) -> Result<ComparedPlan> {
     Ok(ComparedPlan { name, inspection })
 }
 
-/// Returns what a plan was before.
+/// Returns the previous version of a plan.
 fn before(path: &Path) -> Result<PathBuf> {
     let read = read_file(path)?;
     let plan = read.inspection.plan.as_ref().map(|linked| &linked.plan);
@@ -200,7 +200,7 @@ fn before(path: &Path) -> Result<PathBuf> {
     })
 }
 
-/// Returns the tasks that are in both plans and in another state, by the older one's names.
+/// Returns the tasks whose state differs between the plans, by the older one's names.
 fn moved(old: &Inspection, new: &Inspection, dialect: &'static dyn Dialect) -> Vec<StateDifference> {
     let pairs = tasks_in_both(old, new, dialect);
     let (Some(old), Some(new)) = (&old.plan, &new.plan) else {

@@ -1,4 +1,4 @@
-//! The verb `done`: tasks are done after what verifies them has passed.
+//! The verb `done`: marks tasks as done after verifying them.
 
 use planwright_core::edit::VerbRequest;
 use planwright_core::plan::Verb;
@@ -16,9 +16,9 @@ use crate::{Failure, FoundPlan, Result, Workspace};
 #[serde(default, deny_unknown_fields)]
 pub struct DoneRequest {
     pub transition: TransitionRequest,
-    /// Verifies nothing. The history keeps that.
+    /// Skips verification, and records that in the history.
     pub unverified: bool,
-    /// Refuses tasks that no rule of the configuration verifies.
+    /// Refuses tasks that no configured rule verifies.
     pub require_verification: bool,
     /// Also runs criteria that are a command between backticks.
     pub allow_plan_commands: bool,
@@ -35,7 +35,7 @@ pub fn done(
     })
 }
 
-/// Verifies tasks that are to be done, and returns what to record of it. Takes no lock: that may take its time.
+/// Verifies tasks before they are marked as done, and returns the records. Takes no lock, because it may take long.
 fn verify<'f>(
     workspace: &Workspace,
     request: &DoneRequest,
@@ -63,7 +63,7 @@ fn verify<'f>(
         return Ok((unrun(false).collect(), None));
     }
     let target = found.target(request.transition.change.is_dry());
-    // What would be refused anyway is not worth the time.
+    // A change that would be refused is not verified.
     let foreseen = foresee(target, Pick::Named(&names), edit, call).map_err(|error| revise_failure(found, &error))?;
     let Some(linked) = foreseen.plan() else {
         return Ok((Vec::new(), None));
@@ -111,7 +111,7 @@ fn verify<'f>(
     }
 }
 
-/// Refuses to waive verification where it is required, unless the user's own settings allow it and there is a reason.
+/// Refuses to waive a required verification, unless the user's own settings allow it and there is a reason.
 fn refuse_waiver(is_required: bool, is_allowed: bool, note: Option<&str>) -> Result<()> {
     if !is_required {
         return Ok(());

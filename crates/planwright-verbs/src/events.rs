@@ -1,4 +1,4 @@
-//! The verb `events`: the log of a run, record by record, and while it grows.
+//! The verb `events`: the log of a run, record by record, also while it grows.
 
 use std::ops::ControlFlow;
 
@@ -20,25 +20,25 @@ pub struct EventsRequest {
     pub run: Option<String>,
     /// Only runs of this plan: a path, an id or part of one.
     pub plan: Option<String>,
-    /// Wait for more until the run is over, and continue with the run that follows it with a new version of its plan.
+    /// Wait for further records until the run ends, and continue with the run that replaces it with a new version of its plan.
     pub follow: bool,
     pub task: Option<String>,
 }
 
 /// What the reader of a log receives, in order.
 pub enum EventEntry<'r> {
-    /// The records of this run follow; its first one was written at this time.
+    /// The records of this run follow; the first one is from this time.
     Run { run: &'r SeenRun, time: &'r str },
     /// A record, and its line in the log.
     Record { record: &'r RunRecord, json: &'r str },
-    /// Everything that is there was handed over.
+    /// All existing records were passed.
     UpToDate,
 }
 
 /// Receives the entries of a log, and returns whether to continue.
 pub type EventReceiver<'f> = &'f mut dyn FnMut(EventEntry<'_>) -> ControlFlow<()>;
 
-/// Reads the log of a run, until its end, until the run is over, or until the receiver breaks off.
+/// Reads the log of a run, until its end, until the run ends, or until the receiver stops.
 pub fn events(workspace: &Workspace, request: &EventsRequest, receive: EventReceiver<'_>) -> Result<()> {
     let mut run = RunScope::of(workspace, request.plan.as_deref())?.run(request.run.as_deref())?;
     let mut n_received = 0;
@@ -58,7 +58,7 @@ pub fn events(workspace: &Workspace, request: &EventsRequest, receive: EventRece
     }
 }
 
-/// Reads one run. Returns the one that continues after it with a new version of its plan, where it is followed and that comes.
+/// Reads one run. Returns the run that replaces it with a new version of its plan, if the log is followed and there is one.
 fn read_run(
     request: &EventsRequest,
     run: &SeenRun,
@@ -110,10 +110,10 @@ fn read_run(
     }
 }
 
-/// Waits for the run that continues after one that failed, as long as the process is there that may replan.
+/// Waits for the run that replaces a failed one, as long as the process that may replan exists.
 fn successor(run: &SeenRun, runner: Option<&Process>, receive: EventReceiver<'_>) -> Option<SeenRun> {
     loop {
-        // Whether it is still there is asked before: what it wrote last is seen then.
+        // Checks the process first, so that its last records are seen.
         let may_come = runner.is_some_and(is_alive) && receive(EventEntry::UpToDate).is_continue();
         let next = run_after(run);
         if next.is_some() || !may_come {
@@ -123,7 +123,7 @@ fn successor(run: &SeenRun, runner: Option<&Process>, receive: EventReceiver<'_>
     }
 }
 
-/// Returns the run that began with a new version of a run's plan, because that had failed.
+/// Returns the run that started with a new version of a failed run's plan.
 fn run_after(run: &SeenRun) -> Option<SeenRun> {
     let places = runs::list(&DiskFiles, run.place.root()).ok()?;
     let later = places
@@ -145,7 +145,7 @@ fn run_after(run: &SeenRun) -> Option<SeenRun> {
     SeenRun::of(later.next()?).ok()
 }
 
-/// Returns the task that an event concerns, where it concerns one.
+/// Returns the task of an event, if it has one.
 pub fn task_of(event: &RunEvent) -> Option<&str> {
     match event {
         RunEvent::Starting(AttemptRecord { task, .. }) | RunEvent::Finished(Finished { task, .. }) => Some(task),

@@ -1,4 +1,4 @@
-//! The verb `check --explain`: what a finding means, with an example of wrong and right.
+//! The verb `check --explain`: the meaning of a finding, with a wrong and a right example.
 
 use planwright_core::diagnostic::Rule;
 use planwright_core::inspect::rules;
@@ -16,7 +16,7 @@ pub struct ExplainRequest {
 pub struct ExplainReport {
     pub schema_version: &'static str,
     pub id: &'static str,
-    /// Its severity unless a finding says otherwise.
+    /// Its default severity.
     pub severity: &'static str,
     pub summary: &'static str,
     pub details: &'static str,
@@ -37,7 +37,7 @@ pub fn explain(_: &Workspace, request: &ExplainRequest) -> Result<ExplainReport>
     })
 }
 
-/// Returns every rule of the documentation, those of files and of conversion included.
+/// Returns every documented rule, including those of files and of conversion.
 pub fn all_rules() -> Vec<&'static Rule> {
     rules()
         .into_iter()
@@ -68,7 +68,7 @@ fn rule_named(id: &str) -> Result<&'static Rule> {
     Err(Failure::usage(format!("there is no finding called `{id}`"), help))
 }
 
-/// Counts the words that two ids share, and then the letters at their beginning.
+/// Counts the common words of two ids, and then their common first letters.
 fn likeness(a: &str, b: &str) -> (usize, usize) {
     let words = a
         .split('-')

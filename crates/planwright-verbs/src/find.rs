@@ -1,4 +1,4 @@
-//! The verb `find`: the plans that an id, a title, a part of either, or a part of a path means.
+//! The verb `find`: the plans that match an id, a title, a part of either, or a part of a path.
 
 use serde::{Deserialize, Serialize};
 
@@ -18,7 +18,7 @@ pub struct FindRequest {
 pub struct FindReport {
     pub schema_version: &'static str,
     pub text: String,
-    /// What fits equally well: one plan where the text is unambiguous.
+    /// The equally good matches: one plan if the text is unambiguous.
     pub plans: Vec<FittingPlan>,
 }
 
@@ -29,12 +29,12 @@ pub struct FittingPlan {
     pub dialect: Option<&'static str>,
     pub title: String,
     pub archived: bool,
-    /// How the text fits: `name`, `part`, `path` or `title`.
+    /// How the text matches: `name`, `part`, `path` or `title`.
     pub fit: &'static str,
 }
 
 impl FindReport {
-    /// Returns how the verb ends: without success where no plan fits, or several.
+    /// Returns the exit of the verb: an error if no plan matches, or several.
     pub fn exit(&self) -> Exit {
         match self.plans.len() {
             1 => Exit::Success,
@@ -43,7 +43,7 @@ impl FindReport {
     }
 }
 
-/// Finds the plans that fit a text best. Archived plans are found where no other fits.
+/// Finds the plans that match a text best. Archived plans are only found if no other matches.
 pub fn find(workspace: &Workspace, request: &FindRequest) -> Result<FindReport> {
     let text = &request.text;
     if text.is_empty() {

@@ -1,4 +1,4 @@
-//! The verb `graph`: the tasks of a plan, what they depend on, and the critical path.
+//! The verb `graph`: the tasks of a plan, their dependencies, and the critical path.
 
 use std::collections::HashSet;
 
@@ -18,11 +18,11 @@ pub struct GraphRequest {
 pub struct GraphReport {
     pub schema_version: &'static str,
     pub tasks: Vec<GraphTask>,
-    /// Null where tasks depend on each other in a cycle.
+    /// Null if tasks form a cycle.
     pub critical_path: Option<Vec<String>>,
     #[serde(skip)]
     pub opened: OpenedPlan,
-    /// The order of the tasks; none where they depend on each other in a cycle.
+    /// The order of the tasks; none if they form a cycle.
     #[serde(skip)]
     pub graph: Option<TaskGraph>,
 }
@@ -37,7 +37,7 @@ pub struct GraphTask {
     pub depends_on: Vec<String>,
 }
 
-/// Lays the tasks of a plan out as a graph.
+/// Returns the tasks of a plan as a graph.
 pub fn graph(workspace: &Workspace, request: &GraphRequest) -> Result<GraphReport> {
     let opened = request.plan.open(workspace)?;
     let linked = opened.linked()?;

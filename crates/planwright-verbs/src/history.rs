@@ -25,16 +25,16 @@ pub struct HistoryRequest {
 pub struct HistoryReport {
     pub schema_version: &'static str,
     pub plan: String,
-    /// The versions of the plan, the oldest first; empty where its dialect counts none.
+    /// The versions of the plan, the oldest first; empty if its dialect has none.
     pub versions: Vec<VersionReport>,
-    /// The texts that new versions took the place of, the oldest first.
+    /// The texts that new versions replaced, the oldest first.
     pub texts: Vec<KeptTextReport>,
     pub n_changes: usize,
     /// The newest first.
     pub changes: Vec<PastReport>,
-    /// How often the file was found changed by something else.
+    /// How often another program had changed the file.
     pub n_external: usize,
-    /// How many bytes at the end of the journal were never finished.
+    /// The number of unfinished bytes at the end of the journal.
     pub n_torn: usize,
 }
 
@@ -47,14 +47,14 @@ pub struct VersionReport {
     pub status: Option<String>,
     pub changed: String,
     pub archived: bool,
-    /// Whether this is the plan that was asked about.
+    /// Whether this is the requested plan.
     pub asked: bool,
 }
 
-/// A text that a new version took the place of.
+/// A text that a new version replaced.
 #[derive(Serialize)]
 pub struct KeptTextReport {
-    /// What `planwright diff` calls it: PLAN@NUMBER.
+    /// Its number in `planwright diff`: PLAN@NUMBER.
     pub number: usize,
     pub path: String,
 }
@@ -62,9 +62,9 @@ pub struct KeptTextReport {
 /// A change that was made through planwright.
 #[derive(Serialize)]
 pub struct PastReport {
-    /// The number that claims and other reports have it by.
+    /// Its number in claims and other reports.
     pub change: u64,
-    /// Its place among the changes, counted from 1.
+    /// Its number among the changes, from 1.
     pub number: u64,
     pub time: String,
     pub verb: String,
@@ -73,28 +73,28 @@ pub struct PastReport {
     pub moves: Vec<PastMoveReport>,
     pub by: Option<String>,
     pub note: Option<String>,
-    /// `landed`, `void` where the file never changed, `lost` where that cannot be told, `pending`.
+    /// `landed`, `void` if the file never changed, `lost` if that is unknown, `pending`.
     pub outcome: &'static str,
     pub undoes: Option<u64>,
     pub undone_by: Option<u64>,
-    /// Where the plan file was moved, from the root of the workspace.
+    /// The path that the plan file was moved to, from the root of the workspace.
     pub moved_to: Option<String>,
-    /// Who held its tasks until then, where they were taken over.
+    /// The earlier holder of its tasks, if they were taken over.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub taken_over_from: Option<String>,
-    /// The gates that were closed and were passed.
+    /// The closed gates that were passed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub passed_gates: Vec<String>,
     /// How tasks were verified, for `done` and `verify`.
     pub verified: Vec<VerifiedReport>,
-    /// The place among the changes of the one that took it back.
+    /// The number of the change that undid it.
     #[serde(skip)]
     pub undone_by_number: Option<u64>,
     #[serde(skip)]
     pub is_of_run: bool,
 }
 
-/// A task that got another state.
+/// A task with a new state.
 #[derive(Serialize)]
 pub struct PastMoveReport {
     pub task: String,
@@ -113,10 +113,10 @@ pub fn history(workspace: &Workspace, request: &HistoryRequest) -> Result<Histor
     remark_copy(workspace, path, "history");
     let id = linked.and_then(|linked| plan_id(&linked.plan));
     let history = store::history(PlanFile { path, id }).map_err(|error| Failure::environment(&error, error.help()))?;
-    // That a run first read the plan is no change of it.
+    // The record that a run first read the plan is no change.
     let changes = history.changes().iter().rev();
     let changes: Vec<&PastChange> = changes.filter(|past| !past.change.is_beginning()).collect();
-    // A plan that cannot be read any more has a history still; what never was one has none.
+    // An unreadable plan still has a history; a file that never was a plan has none.
     if changes.is_empty() && linked.is_none() {
         opened.linked()?;
     }
@@ -155,7 +155,7 @@ fn versions_of(linked: &LinkedPlan, path: &Path) -> Vec<VersionReport> {
     let in_use = plans_at_home(&root).into_iter().map(|path| (path, false));
     let archived = archived_plans(&root).into_iter().map(|path| (path, true));
     let mut all: Vec<_> = in_use.chain(archived).collect();
-    // A plan may lie where its tool does not look.
+    // A plan may be outside of its tool's folder.
     if !all.iter().any(|(path, _)| is_asked(path)) {
         all.push((path.to_owned(), false));
     }
@@ -184,7 +184,7 @@ fn versions_of(linked: &LinkedPlan, path: &Path) -> Vec<VersionReport> {
 impl From<&PastChange> for PastReport {
     fn from(past: &PastChange) -> Self {
         let change = &past.change;
-        // The journal has a state that no file can hold a second time, as what it is from now on.
+        // The journal has a state that the file cannot hold twice: as a move, and as the new state.
         let is_told = |state: &&StateChange| {
             change
                 .moves

@@ -1,4 +1,4 @@
-//! The verb `import`: makes a stored plan of a file of another tool, or of a model's answer.
+//! The verb `import`: creates a stored plan from a file of another tool, or from a model's answer.
 
 use std::path::{Path, PathBuf};
 
@@ -32,11 +32,11 @@ pub struct ImportRequest {
     pub file: PathBuf,
     /// The new file; none for the default of the dialect.
     pub out: Option<PathBuf>,
-    /// The OpenCrabs session that the plan is for.
+    /// The OpenCrabs session of the plan.
     pub session: Option<String>,
-    /// The dialect to read the file in; an answer becomes a plan of it.
+    /// The dialect to read the file in, and of the plan from an answer.
     pub dialect: Option<String>,
-    /// What the plan is for, where the answer does not say it.
+    /// The goal of the plan, if the answer has none.
     pub goal: Option<String>,
     /// Imports an answer without a question.
     #[serde(default)]
@@ -53,7 +53,7 @@ pub struct ImportRequest {
 /// OpenCrabs reads no larger files on import.
 const MAX_IMPORT: usize = 10 * 1024 * 1024;
 
-/// Imports a plan. What is read out of an answer is confirmed by the user.
+/// Imports a plan. The user confirms a plan that was read from an answer.
 pub fn import(
     workspace: &Workspace,
     request: &ImportRequest,
@@ -108,7 +108,7 @@ fn importable(workspace: &Workspace, file: &Path) -> Result<NamedText> {
     Ok(text)
 }
 
-/// A text that is being imported.
+/// An import in progress.
 struct Importer<'a> {
     workspace: &'a Workspace,
     request: &'a ImportRequest,
@@ -120,23 +120,23 @@ struct Exact {
     dialect: &'static dyn Dialect,
     imported: Imported,
     date: String,
-    /// The part of the text that is the plan, where it is not the whole text.
+    /// The span of the plan in the text, if it is not the whole text.
     part: Option<Span>,
 }
 
-/// Why a text is no plan of a dialect that can be imported.
+/// Why a text cannot be imported as a plan of a dialect.
 struct NotExact {
     failure: Failure,
-    /// How many errors it has as one, where it has tasks. The reading with fewer errors is the one that is meant.
+    /// The number of its errors as a plan of the dialect, if it has tasks. The reading with fewer errors is chosen.
     n_errors: Option<usize>,
     /// Whether it has all fields of the dialect, so that its errors are in their values.
     is_complete: bool,
-    /// Whether git left marks of a conflict in it, of which one side is to be chosen by hand.
+    /// Whether it has git's conflict markers, of which a person must choose one side.
     has_conflict: bool,
 }
 
 impl Importer<'_> {
-    /// Imports the text as a plan of the dialect that it is written in.
+    /// Imports the text as a plan of its own dialect.
     fn exact(&self) -> Result<Exact, NotExact> {
         let source = &self.text.source;
         let dialect = match self.request.dialect.as_deref() {
@@ -211,7 +211,7 @@ impl Importer<'_> {
         })
     }
 
-    /// Writes a plan that was read out of an answer, once it is confirmed.
+    /// Writes a plan that was read from an answer, after its confirmation.
     fn write_outline(self, mut outline: Outline, observer: &mut dyn OutlineObserver) -> Result<WrittenReport> {
         let dialect = self.target()?;
         let goal = self.goal_of(&mut outline);
@@ -309,7 +309,7 @@ impl Importer<'_> {
         out.is_some() && !self.request.dry_run && !self.request.diff
     }
 
-    /// Returns the file that the plan goes to; none where it goes to the user.
+    /// Returns the file of the plan; none if it is printed.
     fn place(&self, dialect: &'static dyn Dialect, text: &str, date: &str) -> Result<Option<PathBuf>> {
         match (self.out(), &self.request.session) {
             (Some(out), _) => Ok(Some(out)),
@@ -321,7 +321,7 @@ impl Importer<'_> {
         }
     }
 
-    /// Returns where the plan of an imported file goes: where its tool keeps plans. OpenCrabs keeps them by sessions: without one the
+    /// Returns the path for the plan of an imported file: where its tool stores plans. OpenCrabs stores them by session. Without one, the
     /// plan goes next to the file, and `plan.json` becomes `plan.plan.json`.
     fn default_path(&self, path: &Path, dialect: &'static dyn Dialect, text: &str, date: &str) -> PathBuf {
         match has_sessions(dialect) {
@@ -330,7 +330,7 @@ impl Importer<'_> {
         }
     }
 
-    /// Returns the dialect of the plan that an answer becomes.
+    /// Returns the dialect of a plan from an answer.
     fn target(&self) -> Result<&'static dyn Dialect> {
         let has_sessions = |dialect: &&&'static dyn Dialect| has_sessions(**dialect);
         if self.request.dialect.is_none()
@@ -344,7 +344,7 @@ impl Importer<'_> {
         dialect_or_default(self.request.dialect.as_deref(), &config, &root)
     }
 
-    /// Returns what the plan is for. Where neither the request nor the answer says it, that is a guess.
+    /// Returns the goal of the plan. If neither the request nor the answer has one, it is a guess.
     fn goal_of(&self, outline: &mut Outline) -> String {
         if let Some(goal) = self.request.goal.as_ref().or(outline.goal.as_ref()) {
             return goal.clone();
@@ -360,7 +360,7 @@ impl Importer<'_> {
     }
 }
 
-/// Returns what an answer is read as where the plan of a dialect in it is not the one that is meant, or not the only one.
+/// Reads an answer as an outline if the dialect's plan in it is not the intended one, or not the only one.
 fn other_plan(source: &SourceText, part: Option<Span>, is_partial: bool) -> Option<Result<Outline, Vec<Diagnostic>>> {
     let part = part?;
     match outline::read(source, is_partial) {
@@ -375,12 +375,12 @@ fn has_conflict(source: &SourceText) -> bool {
     begins("<<<<<<< ") && begins(">>>>>>> ")
 }
 
-/// Returns whether an outline has fields of the text in descriptions, which a plan of the dialect keeps as fields.
+/// Returns whether an outline has fields of the text in descriptions, which a plan of the dialect has as fields.
 fn has_other_fields(outline: &Outline) -> bool {
     outline.guesses.iter().any(|guess| guess.rule.id == IN_DESCRIPTION.id)
 }
 
-/// Returns whether the own tool of a dialect keeps a plan for each session.
+/// Returns whether the own tool of a dialect stores a plan for each session.
 fn has_sessions(dialect: &dyn Dialect) -> bool {
     dialect.home().is_some_and(|home| home.session_place.is_some())
 }

@@ -3,7 +3,7 @@
 //! Requests and reports are plain data. Nothing here knows a command line, a terminal or a browser, and nothing ends the process:
 //! faces turn what their users do into requests, and reports into what their users see.
 //!
-//! The folders of the first two groups are what verbs share. Each verb is a file or a folder of its own, named after it.
+//! The modules of the first two groups are shared by verbs. Each verb is a file or a folder of its own, named after it.
 
 #![expect(
     missing_docs,

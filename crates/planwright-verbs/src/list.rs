@@ -11,7 +11,7 @@ use crate::plans::{self, Entry, candidates, dialect_named, refuse_closed, remark
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ListRequest {
-    /// Only plans with this text in their title, goal, id or file name, in any case.
+    /// Only plans with this text in their title, goal, id or file name, ignoring case.
     pub text: Option<String>,
     /// Only plans in one of these states: `complete`, `running`, `failed`, `pending`, or a dialect's own word.
     pub status: Vec<String>,
@@ -26,7 +26,7 @@ pub struct ListRequest {
 pub struct ListReport {
     pub schema_version: &'static str,
     pub plans: Vec<ListedPlan>,
-    /// How many plans there are in each state, whether they are listed or not.
+    /// The number of plans in each state, listed or not.
     #[serde(skip)]
     pub states: BTreeMap<&'static str, usize>,
 }
@@ -36,30 +36,30 @@ pub struct ListedPlan {
     pub path: String,
     pub dialect: Option<&'static str>,
     pub title: String,
-    /// When it was last changed, by its own word or the file's.
+    /// When it was last changed, by its own field or the file's time.
     pub changed: String,
     pub done: usize,
     pub skipped: usize,
     pub failed: usize,
     pub running: usize,
     pub total: usize,
-    /// Whether the numbers above, but for the total, and the state are unknown, because only the history has them.
+    /// Whether the state and the numbers above, except the total, are unknown, because only the history has them.
     pub history_unreadable: bool,
     pub errors: usize,
     pub id: Option<String>,
-    /// The plan's own word for its state, where its dialect has one.
+    /// The plan's own word for its state, if its dialect has one.
     pub status: Option<String>,
-    /// `complete`, `running`, `failed` or `pending`, by its tasks; null where no plan can be read.
+    /// `complete`, `running`, `failed` or `pending`, by its tasks; null if the plan is unreadable.
     pub state: Option<&'static str>,
     pub archived: bool,
-    /// Who holds its running tasks, in words.
+    /// The holders of its running tasks, in words.
     pub holders: Vec<String>,
-    /// Why no task of it may be worked on; null where they may.
+    /// Why no task of it may be worked on; null if tasks may.
     pub closed: Option<String>,
-    /// How many of its running tasks were left by a run that was interrupted.
+    /// How many of its running tasks an interrupted run left.
     #[serde(skip)]
     pub n_interrupted: usize,
-    /// All counts, as its tasks have them.
+    /// All counts of its tasks.
     #[serde(skip)]
     pub progress: PlanProgress,
 }
@@ -119,14 +119,14 @@ fn listed(entry: Entry) -> ListedPlan {
     }
 }
 
-/// Returns whether a word is the one for a plan's state: the same for all dialects, or the plan's own.
+/// Returns whether a word names a plan's state: a word of all dialects, or the plan's own.
 fn is_in_state(entry: &Entry, word: &str) -> bool {
     let word = plain(word);
     let own = entry.status.as_deref().map(plain);
     entry.state().is_some_and(|state| state == word) || own.is_some_and(|own| own == word)
 }
 
-/// Returns a word as it is compared: dialects write `in_progress` and `InProgress`.
+/// Returns a word for comparison: dialects write `in_progress` and `InProgress`.
 fn plain(word: &str) -> String {
     let letters = word.chars().filter(|c| c.is_alphanumeric());
     letters.flat_map(char::to_lowercase).collect()

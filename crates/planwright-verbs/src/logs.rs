@@ -1,4 +1,4 @@
-//! The verb `logs`: which logs the attempts of a run left, and what is in them, afterwards or while they grow.
+//! The verb `logs`: the logs of a run's attempts, and their content, also while they grow.
 
 use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::ops::ControlFlow;
@@ -21,11 +21,11 @@ use crate::text::{count, cut, shown_name};
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct LogsRequest {
-    /// The task, as its plan names it. None: all tasks that were tried.
+    /// The task, by the plan's own name. None: all tasks with attempts.
     pub task: Option<String>,
-    /// The id of the run, the beginning of it, or `last`. None: the newest that tried the task.
+    /// The id of the run, a prefix of it, or `last`. None: the newest that tried the task.
     pub run: Option<String>,
-    /// Which attempt of that run, counted from 1. None: the newest.
+    /// The number of the attempt in that run, from 1. None: the newest.
     pub attempt: Option<u32>,
     /// Only runs of this plan: a path, an id or part of one.
     pub plan: Option<String>,
@@ -34,16 +34,16 @@ pub struct LogsRequest {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LogPart {
-    /// What the agent printed.
+    /// The agent's output.
     #[default]
     Output,
-    /// The same, and what it prints until its attempt is over.
+    /// The agent's output, until its attempt ends.
     Following,
-    /// What the agent was asked to do.
+    /// The agent's prompt.
     Prompt,
-    /// What its fence allowed, as JSON.
+    /// The policy of its fence, as JSON.
     Fence,
-    /// What the commands printed that verified it.
+    /// The output of the commands that verified it.
     Checks,
 }
 
@@ -71,11 +71,11 @@ pub struct LoggedAttempt {
     pub agent: String,
     pub started: String,
     pub outcome: Option<String>,
-    /// How strictly the agent was fenced; null where it was not.
+    /// The mode of the agent's fence; null if it was not fenced.
     pub fence: Option<String>,
-    /// What the fence allowed.
+    /// The policy of the fence.
     pub policy: Option<String>,
-    /// The agent's output; null where there is none. The same for the others.
+    /// The agent's output; null if there is none, as for the others.
     pub output: Option<String>,
     pub n_bytes: u64,
     pub prompt: Option<String>,
@@ -88,9 +88,9 @@ pub enum LogEntry<'l> {
     /// The output of a command follows.
     Check(&'l Receipt),
     Bytes(&'l [u8]),
-    /// The text ends here, with or without the end of a line.
+    /// The end of the text, with or without a line break.
     End,
-    /// Everything that is there was handed over.
+    /// All existing entries were passed.
     UpToDate,
 }
 
@@ -121,7 +121,7 @@ pub fn logs(workspace: &Workspace, request: &LogsRequest) -> Result<LogsReport> 
     })
 }
 
-/// Reads a log of an attempt at a task, until its end or until the receiver breaks off.
+/// Reads a log of an attempt at a task, until its end or until the receiver stops.
 pub fn read_log(
     workspace: &Workspace,
     request: &LogsRequest,
@@ -172,7 +172,7 @@ pub fn read_log(
     }
 }
 
-/// Returns the run that is meant: the one that is named, or the newest that tried the task.
+/// Returns the requested run: the named one, or the newest that tried the task.
 fn run_with(scope: &RunScope, request: &LogsRequest, task: &str) -> Result<(SeenRun, RunState)> {
     if request.run.is_none() {
         for run in scope.runs()?.flatten() {
@@ -189,7 +189,7 @@ fn run_with(scope: &RunScope, request: &LogsRequest, task: &str) -> Result<(Seen
     Ok((run, run_state))
 }
 
-/// Returns the run to follow a task in. One that is at work and has not come to the task is waited for.
+/// Returns the run in which to follow a task. Waits for an active one that has not started the task.
 fn run_to_follow(
     scope: &RunScope,
     request: &LogsRequest,
@@ -326,7 +326,7 @@ fn read_existing(path: &Path, missing: &str, receive: LogReceiver<'_>) -> Result
 fn read_checks(place: &AttemptPlace, attempt: &AttemptRun, receive: LogReceiver<'_>) -> Result<()> {
     for (number, receipt) in (1..).zip(&attempt.verification.receipts) {
         let _ = receive(LogEntry::Check(receipt));
-        // Where the file is gone, the receipt still has its end.
+        // If the file is gone, the receipt still has its end.
         if !GrowingFile::new(&place.check(number)).more(receive)? {
             let _ = receive(LogEntry::Bytes(receipt.tail.as_bytes()));
         }
@@ -337,7 +337,7 @@ fn read_checks(place: &AttemptPlace, attempt: &AttemptRun, receive: LogReceiver<
     Ok(())
 }
 
-/// Reads a log while it grows, until its attempt is over or no process works on the run any more.
+/// Reads a log while it grows, until its attempt ends or no process works on the run any more.
 fn follow(run: &SeenRun, task: &str, attempt: u32, path: &Path, receive: LogReceiver<'_>) -> Result<()> {
     let mut log = GrowingFile::new(path);
     let mut follower = Follower::new(&run.place.log());
@@ -355,7 +355,7 @@ fn follow(run: &SeenRun, task: &str, attempt: u32, path: &Path, receive: LogRece
             .unwrap_or_default();
         let found = attempts.iter().rev().find(|one| one.attempt == attempt);
         is_over |= activity.has_ended || found.is_some_and(|found| found.outcome.is_some());
-        // After the end was seen, so that nothing of the output is missed.
+        // Read after the end was seen, so that no output is missed.
         log.more(receive)?;
         if receive(LogEntry::UpToDate).is_break() || is_over {
             let _ = receive(LogEntry::End);
@@ -365,7 +365,7 @@ fn follow(run: &SeenRun, task: &str, attempt: u32, path: &Path, receive: LogRece
     }
 }
 
-/// A file that may grow, of which each read hands over what is new.
+/// A file that may grow; each read passes on the new part.
 struct GrowingFile<'p> {
     path: &'p Path,
     n_bytes: u64,
@@ -376,7 +376,7 @@ impl<'p> GrowingFile<'p> {
         GrowingFile { path, n_bytes: 0 }
     }
 
-    /// Hands over what came since the last call. Returns whether there is a file.
+    /// Passes on what was added since the last call. Returns whether there is a file.
     fn more(&mut self, receive: LogReceiver<'_>) -> Result<bool> {
         self.read(receive)
             .map_err(|error| Failure::environment(&error, "check that you may read `.planwright/runs`"))
@@ -388,7 +388,7 @@ impl<'p> GrowingFile<'p> {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
             Err(error) => return Err(error),
         };
-        // A file that became shorter was begun anew.
+        // A file that became shorter was restarted.
         if file.metadata()?.len() < self.n_bytes {
             self.n_bytes = 0;
             let _ = receive(LogEntry::End);

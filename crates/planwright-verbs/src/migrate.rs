@@ -1,4 +1,4 @@
-//! The verb `migrate`: brings a file of an older form to the newest one, in place.
+//! The verb `migrate`: converts a file of an older form to the newest one, in place.
 
 use std::path::{Path, PathBuf};
 
@@ -20,7 +20,7 @@ use crate::plans::{load_failure, no_file, states_of};
 #[serde(deny_unknown_fields)]
 pub struct MigrateRequest {
     pub file: PathBuf,
-    /// How many stories may run at the same time.
+    /// How many stories may run in parallel.
     pub max_concurrency: Option<u32>,
     /// Keeps no copy of the original.
     #[serde(default)]
@@ -102,8 +102,8 @@ fn write(origin: &NamedText, migrated: &Migrated) -> Result<()> {
     })
 }
 
-/// Returns the first free name for a copy next to a file: `tasks.json.bak`, `tasks.json.bak2`. A copy that exists already, as after
-/// a migration that was interrupted, is as good as a new one.
+/// Returns the first free name for a copy next to a file: `tasks.json.bak`, `tasks.json.bak2`. An existing copy, as after an interrupted
+/// migration, is reused.
 fn backup_name(path: &Path, source: &SourceText) -> PathBuf {
     let is_copy = |path: &Path| store::load(path).is_ok_and(|loaded| loaded.source.as_str() == source.as_str());
     let name = path

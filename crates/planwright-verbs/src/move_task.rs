@@ -1,4 +1,4 @@
-//! The verb `move`: a task gets another place in the list; what is named by its place is renumbered.
+//! The verb `move`: moves a task in the list; names that are positions are renumbered.
 
 use planwright_core::change::tasks::Edit;
 use planwright_run::revise::task_named;
@@ -33,7 +33,7 @@ pub fn move_task(workspace: &Workspace, request: &MoveRequest) -> Result<ChangeR
         |linked| {
             let task_ix = task_named(&linked.plan, &request.task)?;
             let place = request.place.index(linked)?;
-            // Its old place is free by the time it arrives.
+            // Its old position is removed first.
             let to = if place > task_ix { place - 1 } else { place };
             Ok(Edit::Move { task_ix, to })
         },

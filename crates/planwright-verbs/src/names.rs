@@ -1,4 +1,4 @@
-//! The names that requests can have, for completions and pickers: plans, tasks, runs and agents. What cannot be read has no names.
+//! The known names for requests, for completions and pickers: plans, tasks, runs and agents. Unreadable files have no names.
 
 use std::path::PathBuf;
 
@@ -9,10 +9,10 @@ use crate::face::Workspace;
 use crate::plans::{PlanChoice, candidates, open_file};
 use crate::run_history::RunScope;
 
-/// How many plans are looked through for tasks where none is named.
+/// How many plans are searched for tasks if none is named.
 const MAX_PLANS: usize = 20;
 
-/// How many runs are named.
+/// How many runs are listed.
 const MAX_RUNS: usize = 100;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,7 +25,7 @@ pub fn plan_files(workspace: &Workspace) -> Vec<PathBuf> {
     candidates(workspace.folder(), false)
 }
 
-/// Returns the tasks of the plan that is named; those of every plan where none is, and there are several.
+/// Returns the tasks of the named plan; without a name and with several plans, those of every plan.
 pub fn tasks(workspace: &Workspace, plan: Option<&str>) -> Vec<KnownName> {
     let choice = PlanChoice {
         plan: plan.map(str::to_owned),
@@ -50,7 +50,7 @@ pub fn tasks(workspace: &Workspace, plan: Option<&str>) -> Vec<KnownName> {
     names
 }
 
-/// Returns the newest runs of the plan that is named, or of the workspace, with their plans.
+/// Returns the newest runs of the named plan, or of the workspace, with their plans.
 pub fn runs(workspace: &Workspace, plan: Option<&str>) -> Vec<KnownName> {
     let Ok(scope) = RunScope::of(workspace, plan) else {
         return Vec::new();
@@ -63,7 +63,7 @@ pub fn runs(workspace: &Workspace, plan: Option<&str>) -> Vec<KnownName> {
     names.take(MAX_RUNS).collect()
 }
 
-/// Returns the agents that the configuration knows.
+/// Returns the configured agents.
 pub fn agents(workspace: &Workspace) -> Vec<String> {
     let config = config::load(&root_of(workspace.folder()), &ConfigInputs::of_process()).config;
     config.agents.into_keys().collect()

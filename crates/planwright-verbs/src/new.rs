@@ -21,7 +21,7 @@ pub struct NewRequest {
     pub title: String,
     /// The dialect; none for the default of the workspace.
     pub dialect: Option<String>,
-    /// The new file; none for the place where the dialect's own tool keeps plans.
+    /// The new file; none for the place where the dialect's own tool stores plans.
     pub out: Option<PathBuf>,
     #[serde(default)]
     pub dry_run: bool,

@@ -31,13 +31,13 @@ use crate::run_history::{after_failure, run_again};
 #[serde(default, deny_unknown_fields)]
 pub struct NextRequest {
     pub plan: PlanChoice,
-    /// Every ready task, whatever the free slots.
+    /// Every ready task, regardless of free slots.
     pub all: bool,
     /// Starts the next ready task in the same step, so that no other process gets it.
     pub start: bool,
     /// How long the claim on a started task lasts, as `30m` or `2h`.
     pub lease: Option<String>,
-    /// How the plan is changed, where a task is started.
+    /// How the plan is changed, if a task is started.
     pub change: ChangeMode,
 }
 
@@ -48,7 +48,7 @@ pub struct NextReport {
     pub free_slots: usize,
     pub n_ready: usize,
     pub ready: Vec<ReadyReport>,
-    /// With `start`: whether the task was started; false in a dry run, and where nothing is ready.
+    /// With `start`: whether the task was started; false in a dry run, and if nothing is ready.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub started: Option<bool>,
     /// With `start`: the number of the change in the plan's history.
@@ -57,30 +57,30 @@ pub struct NextReport {
     /// With `start`: the state that the task had before.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub started_from: Option<&'static str>,
-    /// With `start`: who holds the task from now on.
+    /// With `start`: the new claim on the task.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub claim: Option<ClaimReport>,
     /// Why no task of the plan may be worked on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub closed: Option<ClosedReport>,
-    /// Where the diff was asked for: what would change in the file.
+    /// The changes of the file, if a diff was requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub diff: Option<String>,
     #[serde(skip)]
     pub opened: OpenedPlan,
-    /// The places of the ready tasks in the plan.
+    /// The indexes of the ready tasks in the plan.
     #[serde(skip)]
     pub ready_tasks: Vec<usize>,
     #[serde(skip)]
     pub progress: PlanProgress,
-    /// With `start`: who holds the task from now on, in words.
+    /// With `start`: the new claim on the task, in words.
     #[serde(skip)]
     pub claim_lines: Vec<String>,
-    /// What would be done, by the line, where the diff was asked for.
+    /// The intended changes as lines, if a diff was requested.
     #[serde(skip)]
     pub would: Vec<String>,
-    /// The commands that continue, the best first; none where no command would help. A started task has none: its claim says how to
-    /// finish it.
+    /// The commands that continue, the best first; none if no command would help. A started task has none: its claim shows how to finish
+    /// it.
     #[serde(skip)]
     pub commands: Vec<String>,
 }
@@ -91,7 +91,7 @@ impl NextReport {
     }
 }
 
-/// A ready task with everything the plan says about it.
+/// A ready task with all its fields in the plan.
 #[derive(Serialize)]
 pub struct ReadyReport {
     pub task: TaskOverview,
@@ -143,7 +143,7 @@ pub fn next(workspace: &Workspace, request: &NextRequest) -> Result<NextReport> 
     })
 }
 
-/// Returns the tasks that are offered: those that are ready, and those whose claim has expired.
+/// Returns the offered tasks: those that are ready, and those whose claim has expired.
 fn offered(opened: &OpenedPlan, plan: &Plan, mut ready: Vec<usize>) -> Vec<usize> {
     let expired = expired_names(plan, &opened.access.claims, &clock::now());
     ready.extend(expired.iter().filter_map(|name| plan.find_task(name)));
@@ -167,13 +167,13 @@ fn ready_reports(
     reports.collect()
 }
 
-/// A task that was claimed, or would be.
+/// A task that was claimed, or would be in a dry run.
 #[derive(Default)]
 struct NextClaim {
     task: String,
-    /// The number of the change in the plan's history; none where nothing was written.
+    /// The number of the change in the plan's history; none if nothing was written.
     change: Option<u64>,
-    /// The state that it had before.
+    /// Its state before.
     from: Option<State>,
     report: Option<ClaimReport>,
     lines: Vec<String>,
@@ -187,7 +187,7 @@ impl NextClaim {
         Some(NextClaim {
             task,
             change: revised.change,
-            // A task whose claim was over was running, and still is.
+            // A task with an expired claim was running, and still is.
             from: Some(revised.steps.first().map_or(State::Running, |step| step.from)),
             report: claim_report(revised),
             lines: claim_lines(revised),
@@ -200,7 +200,7 @@ impl NextClaim {
     }
 }
 
-/// Claims the next ready task, or finds out which one that would be. Returns the plan in which it runs; no claim where nothing is ready.
+/// Claims the next ready task, or finds it in a dry run. Returns the plan in which it runs; no claim if nothing is ready.
 fn claim_next(workspace: &Workspace, request: &NextRequest) -> Result<(OpenedPlan, Option<NextClaim>)> {
     let found = request.plan.find(workspace, "name its file")?;
     let (now, by) = (clock::now(), request.change.by.as_deref());
@@ -236,7 +236,7 @@ fn claim_next(workspace: &Workspace, request: &NextRequest) -> Result<(OpenedPla
     Ok((opened, claim))
 }
 
-/// Returns the commands that continue with the ready tasks; none where no command would help.
+/// Returns the commands that continue with the ready tasks; none if no command would help.
 fn next_commands(opened: &OpenedPlan, plan: &Plan, ready: &[usize]) -> Vec<String> {
     let path = argument(&opened.path);
     // A run refuses a plan with errors, and one that waits for approval.

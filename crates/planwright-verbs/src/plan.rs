@@ -40,12 +40,12 @@ pub struct MakePlanRequest {
     pub dialect: Option<String>,
     #[serde(default)]
     pub planner: PlannerRequest,
-    /// Makes a plan with one task, without an agent.
+    /// Creates a plan with one task, without an agent.
     #[serde(default)]
     pub single: bool,
-    /// The new file; none for the place where the dialect's own tool keeps plans.
+    /// The new file; none for the place where the dialect's own tool stores plans.
     pub out: Option<PathBuf>,
-    /// Takes an answer that is no plan of the dialect as it is read, without a question.
+    /// Accepts an answer that is no plan of the dialect as it is read, without a question.
     #[serde(default)]
     pub yes: bool,
 }
@@ -58,22 +58,22 @@ pub struct MakePlanReport {
     pub plan: String,
     pub id: Option<String>,
     pub n_tasks: usize,
-    /// Who planned; null where no agent did.
+    /// The planner; null if no agent planned.
     pub agent: Option<String>,
     pub effort: EffortReport,
     pub reasoning: String,
-    /// Whether the plan has no errors. Only an editor can bring them in.
+    /// Whether the plan has no errors. Only an editor can introduce them.
     pub valid: bool,
     #[serde(skip)]
     pub draft: NewDraft,
-    /// What is to be known about the plan, where it is to be drawn.
+    /// The findings about the plan, with the text for excerpts.
     #[serde(skip)]
     pub findings: SourceFindings,
     #[serde(skip)]
     pub linked: Option<LinkedPlan>,
 }
 
-/// Returns what the agent would be asked. Starts nothing and writes nothing.
+/// Returns the prompt of the agent. Starts nothing and writes nothing.
 pub fn prompt(workspace: &Workspace, request: &MakePlanRequest) -> Result<String> {
     let planning = PlanWork::of(workspace, request)?;
     planning.with_brief(|brief, _| Ok(plan_prompt(brief).text))
@@ -107,7 +107,7 @@ struct PlannedText {
     effort: Effort,
 }
 
-/// A request with all that was found out about it.
+/// A request with its resolved inputs.
 struct PlanWork<'a> {
     workspace: &'a Workspace,
     request: &'a MakePlanRequest,
@@ -147,7 +147,7 @@ impl<'a> PlanWork<'a> {
         })
     }
 
-    /// Calls a function with what the planner gets, and what the plan is to hold.
+    /// Calls a function with the planner's input, and the content required of the plan.
     fn with_brief<T>(&self, call: impl FnOnce(&PlanningBrief<'_>, &PlanningRequest<'_>) -> Result<T>) -> Result<T> {
         let planner = &self.request.planner;
         let texts = planner.texts(self.workspace, Purpose::Plan, &self.config, &self.root)?;
@@ -224,7 +224,7 @@ impl<'a> PlanWork<'a> {
         }
     }
 
-    /// Reads an answer that is no plan of the dialect, shows it with every guess, and asks.
+    /// Reads an answer that is no plan of the dialect, shows it with every guess, and asks the user.
     fn outlined(&self, answer: &str, wish: &PlanningRequest<'_>, observer: &mut dyn PlanObserver) -> Outlined {
         let source = SourceText::new(answer);
         let Ok(outline) = outline::read(&source, false) else {
@@ -254,7 +254,7 @@ impl<'a> PlanWork<'a> {
         }
     }
 
-    /// Keeps an answer that was read with guesses, and returns the command that takes it.
+    /// Saves an answer that was read with guesses, and returns the command that accepts it.
     fn unconfirmed(&self, error: PlanningError, answer: String) -> Failure {
         let effort = EffortReport::from(effort_of(&error));
         let findings = match error {
@@ -332,7 +332,7 @@ impl<'a> PlanWork<'a> {
         })
     }
 
-    /// Records how the plan was made.
+    /// Records how the plan was created.
     fn note(&self, path: &Path, id: Option<&str>, made: &PlannedText) {
         let goal = &self.request.goal;
         let words = match made.reasoning.is_empty() {
@@ -353,7 +353,7 @@ impl<'a> PlanWork<'a> {
     }
 }
 
-/// A planner whose last answer is kept.
+/// A planner whose last answer is saved.
 struct LastAnswer<'a> {
     oracle: &'a mut dyn AnswerSource,
     text: &'a mut String,
@@ -383,17 +383,17 @@ impl AnswerSource for LastAnswer<'_> {
     }
 }
 
-/// What an answer that is no plan of the dialect is read as.
+/// The result of reading an answer that is no plan of the dialect.
 enum Outlined {
     Made(Imported),
-    /// The user does not want it.
+    /// The user declines it.
     Declined,
-    /// It can be read, and the face cannot ask.
+    /// It is readable, and the face cannot ask.
     Unconfirmed,
     Unreadable,
 }
 
-/// Returns whether there is anything in an answer that a correction could make a plan of.
+/// Returns whether an answer has anything that a correction could turn into a plan.
 fn has_tasks(answer: &str) -> bool {
     match outline::read(&SourceText::new(answer), false) {
         Ok(_) => true,
@@ -401,7 +401,7 @@ fn has_tasks(answer: &str) -> bool {
     }
 }
 
-/// Returns the command that gives an answer in the goal.
+/// Returns the command with the answer in its goal.
 fn answered_goal(goal: &str) -> String {
     const MAX_SHOWN: usize = 60;
     let is_short = goal.len() <= MAX_SHOWN && !goal.contains('\n');
@@ -422,7 +422,7 @@ fn effort_of(error: &PlanningError) -> Effort {
     }
 }
 
-/// A new plan, which the user may edit before anything is done with it.
+/// A new plan, which the user may edit before it is used.
 pub struct NewDraft {
     pub path: PathBuf,
     dialect: &'static dyn Dialect,
@@ -434,7 +434,7 @@ pub struct EditedDraft {
 }
 
 impl NewDraft {
-    /// Reads it again; none where its file is gone.
+    /// Reads it again; none if its file is gone.
     pub fn edited(&self) -> Option<EditedDraft> {
         let source = store::load(&self.path).ok()?.source;
         let inspection = inspect_file(&source, Some(&self.path), Some(self.dialect)).inspection;
@@ -448,7 +448,7 @@ impl NewDraft {
         })
     }
 
-    /// Renames its file, so that it is no plan any more. Returns the new name.
+    /// Renames its file, so that it is no longer a plan. Returns the new name.
     pub fn abandon(&self) -> io::Result<PathBuf> {
         let kept = self.path.with_extension("abandoned.txt");
         std::fs::rename(&self.path, &kept)?;

@@ -1,4 +1,4 @@
-//! The verbs `submit` and `cancel`, and what `approve` and `reject` share with them: a plan as a whole changes its state.
+//! The verbs `submit` and `cancel`, and what they share with `approve` and `reject`: changing the state of a whole plan.
 
 use planwright_core::edit::PlanRequest;
 use planwright_core::plan::PlanVerb;
@@ -15,17 +15,17 @@ use crate::{FoundPlan, PlanChoice, Result, Workspace};
 #[serde(default, deny_unknown_fields)]
 pub struct PlanTransitionRequest {
     pub plan: PlanChoice,
-    /// Why: kept where the dialect has a place for it, and in the plan's history.
+    /// The reason, for the plan's history, and for the plan if the dialect has a field for it.
     pub note: Option<String>,
     pub change: ChangeMode,
 }
 
-/// Asks for a plan to be approved.
+/// Submits a plan for approval.
 pub fn submit(workspace: &Workspace, request: &PlanTransitionRequest) -> Result<ChangeReport> {
     change_named_plan(workspace, PlanVerb::Submit, request)
 }
 
-/// Gives a plan up.
+/// Cancels a plan.
 pub fn cancel(workspace: &Workspace, request: &PlanTransitionRequest) -> Result<ChangeReport> {
     change_named_plan(workspace, PlanVerb::Cancel, request)
 }
@@ -35,7 +35,7 @@ fn change_named_plan(workspace: &Workspace, verb: PlanVerb, request: &PlanTransi
     change_plan(workspace, &found, verb, request.note.as_deref(), &request.change)
 }
 
-/// Changes the state of a plan as a whole.
+/// Changes the state of a whole plan.
 pub(crate) fn change_plan(
     workspace: &Workspace,
     found: &FoundPlan,
@@ -44,7 +44,7 @@ pub(crate) fn change_plan(
     mode: &ChangeMode,
 ) -> Result<ChangeReport> {
     if matches!(verb, PlanVerb::Reject | PlanVerb::Cancel) {
-        // A run does not continue with a plan that was turned down or given up, and must be over before.
+        // A run does not continue with a rejected or cancelled plan, so it must end first.
         refuse_during_run(found, &format!("{} this plan", verb.as_str()))?;
     }
     let (now, who) = (clock::now(), mode.who());

@@ -1,4 +1,4 @@
-//! What agents and planners propose for a plan: the verb `proposals`, and taking or rejecting it for `approve` and `reject`.
+//! Proposals of agents and planners for a plan: the verb `proposals`, and accepting or rejecting them for `approve` and `reject`.
 
 use std::path::{Path, PathBuf};
 
@@ -35,11 +35,11 @@ pub struct ProposalsReport {
 pub struct ProposalReport {
     pub by: String,
     pub time: String,
-    /// The task whose agent proposes it; null for a planner.
+    /// The task whose agent made it; null for a planner.
     pub task: Option<String>,
-    /// Tasks that are to be added, in the fields that were given.
+    /// New tasks, in their given fields.
     pub tasks: Vec<Value>,
-    /// A planner's answer with a whole new version; else null.
+    /// A planner's answer with a whole new version; otherwise null.
     pub answer: Option<String>,
     pub reasoning: String,
     #[serde(skip)]
@@ -78,7 +78,7 @@ fn headline(proposal: &Proposal) -> String {
     format!("{what} by {}{of}, {}", one_line(&proposal.by), one_line(&proposal.time))
 }
 
-/// Lists what is proposed for a plan.
+/// Lists the proposals for a plan.
 pub fn proposals(workspace: &Workspace, request: &ProposalsRequest) -> Result<ProposalsReport> {
     let found = request.plan.find(workspace, "name its file")?;
     let opened = open_as(&found.path, found.forced)?;
@@ -93,7 +93,7 @@ pub fn proposals(workspace: &Workspace, request: &ProposalsRequest) -> Result<Pr
     })
 }
 
-/// Returns what is proposed and waits for a decision: not what is in the plan already because its proposal could not be removed.
+/// Returns the proposals that wait for a decision, without those that are already in the plan because their file could not be removed.
 pub fn open_proposals(found: &FoundPlan) -> Result<Vec<ProposalReport>> {
     let open = open(found)?.into_iter();
     Ok(open.map(|(_, proposal)| proposal.into()).collect())
@@ -122,7 +122,7 @@ fn all(found: &FoundPlan) -> Result<Vec<(PathBuf, Proposal)>> {
     })
 }
 
-/// What was done with the proposals for a plan.
+/// The results of the proposals for a plan.
 #[derive(Serialize)]
 pub struct ApprovedReport {
     pub schema_version: &'static str,
@@ -131,7 +131,7 @@ pub struct ApprovedReport {
     /// The plan to continue with.
     #[serde(skip)]
     pub plan: FoundPlan,
-    /// All that was done, in order.
+    /// The results, in order.
     #[serde(skip)]
     pub steps: Vec<SettlingStep>,
 }
@@ -146,27 +146,27 @@ impl ApprovedReport {
 pub struct SettledReport {
     pub by: String,
     pub task: Option<String>,
-    /// The plan that has it now; null where none has.
+    /// The plan that has it now; null if none has.
     pub plan: Option<String>,
     pub added: Vec<AddedTaskReport>,
     pub removed: Vec<String>,
-    /// How the text changes, where that was asked for.
+    /// The changes of the text, if a diff was requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub diff: Option<String>,
-    /// Why it was not taken into the plan.
+    /// Why it was not added to the plan.
     pub error: Option<String>,
 }
 
-/// What was done with a proposal, for people.
+/// The result of a proposal, for people.
 pub enum SettlingStep {
-    /// It was settled before; how.
+    /// It was settled before.
     Before {
         how: &'static str,
         headline: String,
     },
     Taken {
         headline: String,
-        /// What is different in terms of tasks.
+        /// The differences in terms of tasks.
         lines: Vec<String>,
         diff: Option<String>,
         /// The file of the new version.
@@ -178,7 +178,7 @@ pub enum SettlingStep {
     },
 }
 
-/// Takes all that is proposed into the plan, the oldest first; what cannot be taken stays a proposal.
+/// Accepts all proposals into the plan, the oldest first; a failed one stays a proposal.
 pub fn approve_proposals(workspace: &Workspace, found: &FoundPlan, mode: &ChangeMode) -> Result<ApprovedReport> {
     let opened = open_as(&found.path, found.forced)?;
     let proposals = all(found)?;
@@ -201,7 +201,7 @@ pub fn approve_proposals(workspace: &Workspace, found: &FoundPlan, mode: &Change
     for (file, proposal) in proposals {
         let headline = headline(&proposal);
         if let Some(how) = settled.how(&file, &proposal) {
-            // The process that took it ended before it could remove the proposal.
+            // The process that accepted it ended before it could remove the proposal.
             forget(&file)?;
             report.steps.push(SettlingStep::Before { how, headline });
             continue;
@@ -260,17 +260,17 @@ impl ApprovedReport {
     }
 }
 
-/// Returns how the history of a plan names a proposal that was taken.
+/// Returns the mark of an accepted proposal in the history of a plan.
 fn mark_of(file: &Path) -> String {
     let stem = file.file_stem().unwrap_or_default();
     format!("proposal {}", stem.to_string_lossy())
 }
 
-/// By what proposals are known to be settled, whether their files still exist or not.
+/// How settled proposals are recognised, even if their files still exist.
 struct Settled {
-    /// Whether the plan has a newer version in a file of its own. Other versions of it are not needed any more.
+    /// Whether the plan has a newer version in another file, so that other proposed versions are obsolete.
     has_successor: bool,
-    /// The notes of the changes that hold, in the plan and in its newest version.
+    /// The notes of the valid changes, in the plan and in its newest version.
     notes: Vec<String>,
 }
 
@@ -294,7 +294,7 @@ impl Settled {
         }
     }
 
-    /// Returns how a proposal was settled; none where it was not.
+    /// Returns how a proposal was settled; none if it was not.
     fn how(&self, file: &Path, proposal: &Proposal) -> Option<&'static str> {
         let mark = mark_of(file);
         let is_taken = self.notes.iter().any(|note| note.lines().any(|line| line == mark));
@@ -304,17 +304,17 @@ impl Settled {
     }
 }
 
-/// Completes a change that was interrupted, in the plan or in its newest version, as every change of them does.
+/// Completes an interrupted change in the plan or in its newest version, as every change of them does.
 fn recover(found: &FoundPlan) {
     let newest = newest_version(&found.path, found.forced);
     for path in [Some(found.path.as_path()), newest.as_deref()].into_iter().flatten() {
         let nothing = |_: &SourceText, _: &History| Ok::<_, Failure>(None::<PreparedChange>);
-        // A file that cannot be written is reported when there is something to write.
+        // A write error is reported when there is something to write.
         let _ = Store::default().update(PlanFile { path, id: None }, "approve", nothing);
     }
 }
 
-/// Takes one proposal into the plan.
+/// Accepts one proposal into the plan.
 fn take(
     workspace: &Workspace,
     found: &FoundPlan,
@@ -383,7 +383,7 @@ pub struct RejectedReport {
     pub proposals: Vec<ProposalReport>,
 }
 
-/// Removes all proposals for a plan. Its history keeps why.
+/// Removes all proposals for a plan. Its history keeps the reason.
 pub fn reject_proposals(found: &FoundPlan, note: Option<&str>, mode: &ChangeMode) -> Result<RejectedReport> {
     let opened = open_as(&found.path, found.forced)?;
     let proposals = open(found)?;
@@ -424,7 +424,7 @@ fn record_rejection(found: &FoundPlan, proposal: &Proposal, note: Option<&str>, 
         .map_err(|error| Failure::environment(&error, "the proposal is removed even so"))
 }
 
-/// Returns how a plan's text changes with a proposal.
+/// Returns the changes of a plan's text by a proposal.
 fn diff_of(found: &FoundPlan, versioned: &Versioned) -> String {
     let new = versioned.file.as_ref().unwrap_or(&found.path);
     let [old, new] = [&found.path, new].map(|path| path.display().to_string());

@@ -1,4 +1,4 @@
-//! The verb `remove`: tasks leave the plan.
+//! The verb `remove`: removes tasks from the plan.
 
 use std::collections::BTreeSet;
 
@@ -46,8 +46,8 @@ pub fn remove(workspace: &Workspace, request: &RemoveRequest) -> Result<ChangeRe
     task_edit.run(workspace, edit_of, |_| (tasks.clone(), words))
 }
 
-/// Returns the tasks that go, and for each whether a task that stays depends on it. The last is first: what stands behind a removed
-/// task gets another place.
+/// Returns the tasks to remove, and for each whether a remaining task depends on it. The last is first, because tasks after a removed one
+/// get another index.
 fn removals(linked: &LinkedPlan, going: Vec<usize>) -> Vec<(usize, bool)> {
     let going: BTreeSet<usize> = going.into_iter().collect();
     let staying = (0..linked.plan.tasks().len()).filter(|ix| !going.contains(ix));

@@ -1,4 +1,4 @@
-//! The verb `rename`: a task gets another id, and references follow.
+//! The verb `rename`: gives a task another id, and updates references.
 
 use planwright_core::change::tasks::Edit;
 use planwright_run::revise::task_named;

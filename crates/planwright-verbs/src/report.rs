@@ -1,4 +1,4 @@
-//! The verb `report`: everything about a run for a page, and the page as a file.
+//! The verb `report`: the data of a run for a page, and the page as a file.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read as _};
@@ -19,19 +19,19 @@ use crate::face::{Failure, Result, Workspace, from_here};
 use crate::run_history::{RunScope, RunStatus, diffstats, judged};
 use crate::text::cut;
 
-/// How a page begins. A file that begins otherwise is not overwritten.
+/// The first lines of a page. A file that begins differently is not overwritten.
 pub const FIRST_LINE: &str = "<!doctype html>\n<!-- planwright report 1 -->\n";
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ReportRequest {
-    /// The id of the run, the beginning of it, or `last`. None: the newest.
+    /// The id of the run, a prefix of it, or `last`. None: the newest.
     pub run: Option<String>,
     /// Only runs of this plan: a path, an id or part of one.
     pub plan: Option<String>,
     /// Where to write the page. None: `report.html` in the folder of the run.
     pub out: Option<PathBuf>,
-    /// Whether the page has what each task changed, as a diff.
+    /// Whether the page includes the changes of each task, as a diff.
     pub diff: bool,
 }
 
@@ -44,20 +44,20 @@ pub struct PageReport {
     pub n_bytes: usize,
 }
 
-/// A run with everything that a page about it shows.
+/// A run with the data of its page.
 pub struct ReportedRun {
     run: SeenRun,
     inspection: Option<Inspection>,
     repository: Option<Repository>,
     pub run_state: RunState,
     pub standing: RunStatus,
-    /// When the page is made, as RFC 3339.
+    /// The time of the page, as RFC 3339.
     pub now: String,
-    /// How much the commits of the run change.
+    /// The sizes of the run's commits.
     pub stats: BTreeMap<String, Diffstat>,
 }
 
-/// Gathers what a page about a run shows.
+/// Collects the data of a page about a run.
 pub fn reported_run(workspace: &Workspace, request: &ReportRequest) -> Result<ReportedRun> {
     let run = RunScope::of(workspace, request.plan.as_deref())?.run(request.run.as_deref())?;
     let (run_state, standing) = judged(&run)?;
@@ -74,7 +74,7 @@ pub fn reported_run(workspace: &Workspace, request: &ReportRequest) -> Result<Re
     })
 }
 
-/// Writes a page about a run, as a face draws it.
+/// Writes a page about a run, drawn by a face.
 pub fn report(
     workspace: &Workspace,
     request: &ReportRequest,
@@ -112,37 +112,37 @@ impl ReportedRun {
         &self.run.header.path
     }
 
-    /// Returns the plan, where its file is still there and can be read.
+    /// Returns the plan, if its file exists and is readable.
     pub fn linked(&self) -> Option<&LinkedPlan> {
         self.inspection.as_ref()?.plan.as_ref()
     }
 
-    /// Returns what a commit changes; none where diffs are not wanted.
+    /// Returns the changes of a commit; none without the option for diffs.
     pub fn diff(&self, commit: &str) -> Option<String> {
         let bytes = self.repository.as_ref()?.diff_of(commit).ok()?;
         Some(String::from_utf8_lossy(&bytes).into_owned())
     }
 
-    /// Returns the last lines that an attempt printed; none where there is no log.
+    /// Returns the last lines that an attempt printed; none without a log.
     pub fn log(&self, task: &str, attempt: u32) -> Option<Vec<String>> {
         last_lines(&self.run.place.attempt(task, attempt).output())
     }
 }
 
-/// Reads the plan as it was when the run ended, else as it is.
+/// Reads the plan as it was at the end of the run, otherwise the present one.
 fn plan_of(run: &SeenRun) -> Option<Inspection> {
     let path = run.plan().target;
     let kept = store::load(&run.place.plan_at_end()).ok();
     let loaded = kept.or_else(|| store::load(&path).ok())?;
     let mut inspection = inspect_file(&loaded.source, Some(&path), None).inspection;
-    // Without them it would call what is done pending.
+    // Without them, done tasks would be shown as pending.
     take_states(&mut inspection, &path).ok()?;
     Some(inspection)
 }
 
-/// Writes the page. What is no report is not written over.
+/// Writes the page. Overwrites no other file.
 fn write(path: &Path, html: &str) -> Result<()> {
-    // It may have come with the repository, and lead anywhere.
+    // A link may have come with the repository, and point anywhere.
     if path.is_symlink() {
         return Err(Failure::outside(
             format!(
@@ -181,7 +181,7 @@ fn begins_as_report(path: &Path) -> io::Result<bool> {
     Ok(beginning.is_empty() || beginning == FIRST_LINE.as_bytes())
 }
 
-/// Returns the last lines of a log, long ones cut.
+/// Returns the last lines of a log, with long ones cut.
 fn last_lines(path: &Path) -> Option<Vec<String>> {
     const MAX_BYTES: u64 = 256 * 1024;
     const MAX_LINES: usize = 200;
@@ -189,7 +189,7 @@ fn last_lines(path: &Path) -> Option<Vec<String>> {
     let (start, bytes) = read_end(path, MAX_BYTES).ok()?;
     let words = String::from_utf8_lossy(&bytes);
     let lines: Vec<&str> = words.split('\n').collect();
-    // The first line may have begun before what was read, and the last is empty where the log ends as it should.
+    // The first line may be incomplete, and the last one is empty if the log ends with a line break.
     let n_last = lines.len() - usize::from(lines.last().is_some_and(|line| line.is_empty()));
     let first = n_last.saturating_sub(MAX_LINES).max(usize::from(start > 0));
     let kept = lines.get(first..n_last).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! The verb `runs`: the runs of a workspace, the newest first, and how each of them stands.
+//! The verb `runs`: the runs of a workspace, the newest first, with their status.
 
 use std::num::NonZeroUsize;
 
@@ -14,7 +14,7 @@ use crate::run_history::{RunScope, RunStatus, judged};
 pub struct RunsRequest {
     /// Only the runs of this plan: a path, an id or part of one.
     pub plan: Option<String>,
-    /// No more than this many; 20 where nothing is said.
+    /// The limit; 20 by default.
     pub limit: Option<NonZeroUsize>,
 }
 
@@ -22,12 +22,12 @@ pub struct RunsRequest {
 pub struct RunsReport {
     pub schema_version: &'static str,
     pub runs: Vec<ListedRun>,
-    /// How many older ones there are.
+    /// The number of older ones.
     pub n_older: usize,
-    /// Whose runs they are, in words that follow others.
+    /// The scope of the runs, in words that follow others.
     #[serde(skip)]
     pub scope: String,
-    /// How to get a run; empty where there are runs.
+    /// The help for a first run; empty if there are runs.
     #[serde(skip)]
     pub help: String,
 }
@@ -38,12 +38,12 @@ pub struct ListedRun {
     /// The plan's path from the root of the workspace.
     pub plan: String,
     pub began: Option<String>,
-    /// When the last event was.
+    /// The time of the last event.
     pub last: Option<String>,
     /// `running`, `interrupted`, `damaged`, or how the run ended: `finished`, `stuck`, `stopped`, `paused`, `awaits-review`, `reviewed`.
     pub standing: String,
     pub pid: Option<u32>,
-    /// Whether nothing new starts for now.
+    /// Whether nothing new starts now.
     pub paused: bool,
     pub n_tasks: u64,
     pub n_done: u64,
@@ -59,7 +59,7 @@ pub struct ListedRun {
     pub n_attempts: u64,
     pub cost_usd: Option<f64>,
     pub tokens: Option<[u64; 2]>,
-    /// Why it ended, or why its log cannot be read.
+    /// Why it ended, or why its log is unreadable.
     pub why: Option<String>,
     pub next: Option<String>,
     pub folder: String,
@@ -103,7 +103,7 @@ fn listed(run: &SeenRun) -> ListedRun {
 
 fn counted(place: &RunPlace, plan: String, run_state: RunState, standing: &RunStatus) -> ListedRun {
     let counts = &run_state.counts;
-    // A run may count tasks that it found done; the record of its end has those too.
+    // A run may count tasks that were already done; the record of its end includes them.
     let ended = run_state.ended.as_ref();
     let n_left = ended.map_or_else(|| run_state.n_left(), |ended| ended.n_left);
     ListedRun {

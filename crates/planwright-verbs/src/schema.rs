@@ -10,7 +10,7 @@ use crate::plans::dialect_named;
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SchemaRequest {
-    /// The dialect whose schema is wanted; none for the list.
+    /// The dialect of the schema; none for the list.
     pub dialect: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! The verb `set`: other values for fields of a task.
+//! The verb `set`: sets fields of a task.
 
 use planwright_core::change::tasks::Edit;
 use planwright_core::inspect::LinkedPlan;

@@ -22,12 +22,12 @@ use crate::why::{WhyReport, why_task};
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ShowRequest {
-    /// A plan, or a task of the plan. A word that names a plan means the plan.
+    /// A plan, or a task of the plan. A name of a plan takes precedence.
     pub what: Option<String>,
     pub plan: PlanChoice,
     /// Only tasks in one of these states.
     pub states: Vec<StateFilter>,
-    /// Whether people see every task in the order of the file.
+    /// Whether to print every task in the order of the file.
     pub all: bool,
     pub limit: Option<u64>,
     /// The `next_cursor` of a report: the tasks after those.
@@ -36,13 +36,13 @@ pub struct ShowRequest {
     pub fields: Vec<String>,
 }
 
-/// The states that tasks are chosen by.
+/// The states that select tasks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StateFilter {
-    /// Pending, and nothing is left that it waits for.
+    /// Pending, and not waiting for other tasks.
     Ready,
-    /// Pending, and it waits for another task.
+    /// Pending, and waiting for another task.
     Waiting,
     /// Ready or waiting.
     Pending,
@@ -65,19 +65,19 @@ pub struct ShowPlanReport {
     pub schema_version: &'static str,
     pub plan: PlanOverview,
     pub tasks: Vec<ShownTask>,
-    /// The cursor of the next page, where there are more tasks than the limit.
+    /// The cursor of the next page, if there are more tasks than the limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next_cursor: Option<String>,
     #[serde(skip)]
     pub opened: OpenedPlan,
-    /// The places of the tasks in the file.
+    /// The positions of the tasks in the file.
     #[serde(skip)]
     pub places: Vec<usize>,
     #[serde(skip)]
     pub skip_causes: SkipCauses,
 }
 
-/// A task, or the members of it that were asked for.
+/// A task, or its requested members.
 #[derive(Serialize)]
 #[serde(untagged)]
 pub enum ShownTask {
@@ -90,13 +90,13 @@ pub struct ShowTaskReport {
     pub schema_version: &'static str,
     pub plan: PlanOverview,
     pub task: TaskOverview,
-    /// Everything the plan says about it.
+    /// Its fields in the plan.
     pub fields: Members,
     pub dependents: Vec<String>,
     pub why: WhyReport,
-    /// What was done to it through planwright, the newest first.
+    /// Its changes through planwright, the newest first.
     pub changes: Vec<PastReport>,
-    /// How it was verified, the newest first.
+    /// Its verifications, the newest first.
     pub verified: Vec<VerifiedReport>,
 }
 
@@ -191,7 +191,7 @@ impl StateFilter {
     }
 }
 
-/// Returns the tasks in one of these states, in the order of the file; every task where no state is given.
+/// Returns the tasks in these states, in the order of the file; every task without states.
 fn tasks_in(linked: &LinkedPlan, readiness: &Readiness<'_>, states: &[StateFilter]) -> Vec<usize> {
     let fits = |ix: &usize| {
         let status = linked.plan.tasks()[*ix].status;
@@ -200,7 +200,7 @@ fn tasks_in(linked: &LinkedPlan, readiness: &Readiness<'_>, states: &[StateFilte
     (0..linked.plan.tasks().len()).filter(fits).collect()
 }
 
-/// Returns one page of the fitting tasks, by their places in the file, and where the next page begins.
+/// Returns one page of the matching tasks, by their positions in the file, and the cursor of the next page.
 fn page<'t>(request: &ShowRequest, plan: &Plan, fitting: &'t [usize]) -> Result<(&'t [usize], Option<String>)> {
     let n_tasks = plan.tasks().len();
     let first = match request.cursor.as_deref() {
@@ -229,7 +229,7 @@ fn page<'t>(request: &ShowRequest, plan: &Plan, fitting: &'t [usize]) -> Result<
     Ok((tasks, next))
 }
 
-/// Returns a task with the members that were asked for; all where none were.
+/// Returns a task with its requested members; all by default.
 fn with_members(report: TaskOverview, fields: &[String]) -> Result<ShownTask> {
     if fields.is_empty() {
         return Ok(ShownTask::Whole(Box::new(report)));
@@ -276,7 +276,7 @@ fn changes_of(opened: &OpenedPlan, plan: &Plan, task: &str) -> Result<Vec<PastCh
     Ok(changes.filter(|past| concerns(past, task)).cloned().collect())
 }
 
-/// Returns whether a change did something to a task.
+/// Returns whether a change concerns a task.
 fn concerns(past: &PastChange, task: &str) -> bool {
     let change = &past.change;
     let mut moves = change.moves.iter().chain(&change.states);

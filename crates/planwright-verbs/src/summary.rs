@@ -1,4 +1,4 @@
-//! The verb `summary`: the result of a run, afterwards or while it works.
+//! The verb `summary`: the result of a run, also while it is active.
 
 use planwright_run::git::Repository;
 use planwright_run::runs::SeenRun;
@@ -13,7 +13,7 @@ use crate::run_history::{
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SummaryRequest {
-    /// The id of the run, the beginning of it, or `last`. None: the newest.
+    /// The id of the run, a prefix of it, or `last`. None: the newest.
     pub run: Option<String>,
     /// Only runs of this plan: a path, an id or part of one.
     pub plan: Option<String>,
@@ -44,7 +44,7 @@ pub fn summary(workspace: &Workspace, request: &SummaryRequest) -> Result<RunRep
     })
 }
 
-/// Returns the checked-out branch if it has all the work of a run's branch. Where git cannot tell, it does not.
+/// Returns the checked-out branch if it has all the work of a run's branch; none if git cannot answer.
 fn landed_into(seen: &SeenRun, run_state: &RunState) -> Option<String> {
     let conditions = run_state
         .conditions
@@ -52,7 +52,7 @@ fn landed_into(seen: &SeenRun, run_state: &RunState) -> Option<String> {
         .filter(|conditions| !conditions.is_current)?;
     let repository = Repository::around(&seen.plan().root).ok()??;
     let (branch, head) = (repository.branch().ok()??, repository.head().ok()??);
-    // The branch may be gone after its work has landed.
+    // The branch may be removed after its work has landed.
     let tip = repository
         .tip(&conditions.branch)
         .ok()?
@@ -61,7 +61,7 @@ fn landed_into(seen: &SeenRun, run_state: &RunState) -> Option<String> {
     has_it.then_some(branch)
 }
 
-/// Returns the last commit of a run whose branch does not exist any more.
+/// Returns the last commit of a run whose branch no longer exists.
 fn lost_commit(seen: &SeenRun, run_state: &RunState) -> Option<String> {
     let conditions = run_state.conditions.as_ref()?;
     let repository = Repository::around(&seen.plan().root).ok()??;

@@ -1,5 +1,5 @@
-//! The verbs `start`, `fail`, `skip`, `retry`, `block` and `reset`, and what `done` shares with them: tasks change their states by
-//! one table.
+//! The verbs `start`, `fail`, `skip`, `retry`, `block` and `reset`, and what they share with `done`: tasks change their states by one
+//! table.
 
 use planwright_core::edit::VerbRequest;
 use planwright_core::plan::Verb;
@@ -19,16 +19,16 @@ use crate::text::one_line;
 #[serde(default, deny_unknown_fields)]
 pub struct TransitionRequest {
     pub plan: PlanChoice,
-    /// The tasks, as their plan names them.
+    /// The tasks, by the plan's own names.
     pub tasks: Vec<String>,
-    /// Why: kept where the dialect has a place for it, and in the plan's history.
+    /// The reason, for the plan's history, and for the plan if the dialect has a field for it.
     pub note: Option<String>,
-    /// What came out of the work.
+    /// The output of the work.
     pub output: Option<String>,
     pub files: Vec<String>,
-    /// Starts what is not ready, finishes what another owner holds (both need a note); resets what is done.
+    /// Starts a task that is not ready, finishes one that another owner holds (both need a note); resets a done one.
     pub force: bool,
-    /// Skips or resets these tasks alone, where the dialect would do so to what depends on them as well.
+    /// Skips or resets only these tasks, even if the dialect would include their dependents.
     pub no_cascade: bool,
     /// The number of the claim on the task.
     pub claim: Option<u64>,
@@ -41,16 +41,15 @@ pub struct TransitionRequest {
     pub change: ChangeMode,
 }
 
-/// Changes the states of tasks. `done` without verification is refused where the configuration requires one: see
-/// [`done`](crate::done::done).
+/// Changes the states of tasks. Refuses `done` without verification if the configuration requires one: see [`done`](crate::done::done).
 pub fn transition(workspace: &Workspace, verb: Verb, request: &TransitionRequest) -> Result<ChangeReport> {
     transition_verified(workspace, verb, request, |_, _, _| Ok((Vec::new(), None)))
 }
 
-/// What verified tasks, and the change of them where it was prepared for that.
+/// The verifications of tasks, and their change if it was prepared.
 pub(crate) type VerifiedChange<'f> = (Vec<ManualVerification>, Option<Foreseen<'f>>);
 
-/// Changes the states of tasks. What `verify` returns is recorded with it.
+/// Changes the states of tasks, and records the result of `verify` with the change.
 pub(crate) fn transition_verified(
     workspace: &Workspace,
     verb: Verb,
@@ -59,7 +58,7 @@ pub(crate) fn transition_verified(
 ) -> Result<ChangeReport> {
     refuse_incomplete(verb, request)?;
     let found = request.plan.find(workspace, "name its file with --plan")?;
-    // Before the table and the claims are asked: their advice is for those who may change the plan.
+    // Before the table and the claims, whose help is for users who may change the plan.
     refuse_own_plan(&found, "change its own run")?;
     if let Some(newest) = revise::newest_version(&found.path, found.forced) {
         workspace.remark(&format!(
@@ -113,7 +112,7 @@ pub(crate) fn transition_verified(
     ))
 }
 
-/// Refuses requests that lack a reason, or that do not fit their verb.
+/// Refuses requests that lack a reason, or that do not match their verb.
 fn refuse_incomplete(verb: Verb, request: &TransitionRequest) -> Result<()> {
     let note = request.note.as_deref();
     lease_end(request.lease.as_deref())?;

@@ -1,4 +1,4 @@
-//! The verb `undo`: takes back the last change that was made through planwright.
+//! The verb `undo`: undoes the last change that was made through planwright.
 
 use planwright_run::revise;
 use planwright_run::revise::UndoCall;

@@ -1,4 +1,4 @@
-//! The verb `verify`: runs what verifies tasks, whatever their state, and changes none of them.
+//! The verb `verify`: runs what verifies tasks, in any state, and changes none of them.
 
 use std::collections::HashSet;
 
@@ -16,7 +16,7 @@ use crate::verification::{VerificationEvent, VerificationObserver, VerifiedRepor
 #[serde(default, deny_unknown_fields)]
 pub struct VerifyRequest {
     pub plan: PlanChoice,
-    /// The tasks, in whatever state; none for every task that is done.
+    /// The tasks, in any state; none for every done task.
     pub tasks: Vec<String>,
     pub by: Option<String>,
     /// Also runs criteria that are a command between backticks.
@@ -31,11 +31,11 @@ pub struct VerifyReport {
     pub passed: bool,
     pub n_passed: usize,
     pub n_failed: usize,
-    /// Tasks that nothing was run for.
+    /// The number of tasks without commands.
     pub n_unverified: usize,
     pub tasks: Vec<VerifiedReport>,
     pub notices: Vec<String>,
-    /// Whether there is any rule that could verify a task.
+    /// Whether there is a rule that could verify a task.
     #[serde(skip)]
     pub has_rules: bool,
 }
@@ -99,7 +99,7 @@ pub fn verify(
     })
 }
 
-/// Returns the tasks that are meant, each once.
+/// Returns the requested tasks, each once.
 fn wanted(request: &VerifyRequest, opened: &OpenedPlan) -> Result<Vec<usize>> {
     let linked = opened.linked()?;
     if request.tasks.is_empty() {

@@ -37,11 +37,11 @@ pub struct WhyReport {
     pub holder: Option<HolderReport>,
     pub skip_cause: Option<String>,
     pub waits_for: Vec<WaitReport>,
-    /// Tasks that would be ready at once if this one was done.
+    /// Tasks that would be ready at once if this one were done.
     pub unblocks: Vec<String>,
     /// How many tasks wait for it, directly, through others or through their stage.
     pub n_behind: usize,
-    /// Why a run that is at work does not begin it yet, where that is the budget of the run.
+    /// The budget as the reason why an active run does not start it yet.
     pub awaits_budget: Option<String>,
     pub missing_proof: Option<String>,
     #[serde(skip)]
@@ -125,9 +125,9 @@ fn wait_report(plan: &Plan, wait: Wait) -> WaitReport {
     WaitReport { kind, task, words }
 }
 
-/// Returns whose runs those of a plan are; none for a plan on standard input.
+/// Returns the scope of a plan's runs; none for a plan on standard input.
 fn scope_of<'w>(workspace: &'w Workspace, opened: &OpenedPlan) -> Option<RunScope<'w>> {
-    // Paths of opened plans begin in the current folder, those that a request names in the workspace.
+    // Paths of opened plans are relative to the current folder, those in a request to the workspace.
     let path = std::path::absolute(&opened.path).ok();
     let path = path.filter(|_| opened.path != "-")?;
     RunScope::of(workspace, path.to_str()).ok()
@@ -157,7 +157,7 @@ fn failed_run(workspace: &Workspace, opened: &OpenedPlan, linked: &LinkedPlan, t
     })
 }
 
-/// Returns why a run that is at work does not begin a task yet, where that is its budget.
+/// Returns the budget as the reason why an active run does not start a task yet.
 fn awaits_budget(workspace: &Workspace, opened: &OpenedPlan, task: &str) -> Option<String> {
     let scope = scope_of(workspace, opened)?;
     let newest = scope.runs().ok()?.flatten().next()?;

@@ -1,4 +1,4 @@
-//! The verb `worktrees`: the checkouts that runs have left, and removing those that hold nothing unique.
+//! The verb `worktrees`: the checkouts that runs have left, and removing those without unique work.
 
 use planwright_run::agent_output::redaction_of;
 use planwright_run::engine::{Leftover, LeftoverState, Leftovers};
@@ -18,7 +18,7 @@ use crate::text::{count, one_line};
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct WorktreesRequest {
-    /// Remove the checkouts that hold nothing unique, whatever run.keep says, and empty those for verification.
+    /// Remove the checkouts without unique work, regardless of `run.keep`, and empty those for verification.
     pub clear: bool,
 }
 
@@ -26,7 +26,7 @@ pub struct WorktreesRequest {
 pub struct WorktreesReport {
     pub schema_version: &'static str,
     pub checkouts: Vec<LeftCheckout>,
-    /// Whether a checkout that was to go could not be removed.
+    /// Whether a checkout to remove could not be removed.
     #[serde(skip)]
     pub has_failed: bool,
 }
@@ -87,7 +87,7 @@ pub fn worktrees(workspace: &Workspace, request: &WorktreesRequest) -> Result<Wo
                 }
             }
         }
-        // Agents name branches and files.
+        // Agents choose names of branches and files.
         let texts = [&mut checkout.path, &mut checkout.task];
         redaction.clean_all(texts.into_iter().chain(&mut checkout.why));
         report.checkouts.push(checkout);

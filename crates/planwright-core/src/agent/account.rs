@@ -6,7 +6,7 @@ use super::signs::{self, Sign};
 use super::{AgentEvent, AgentOutcome, MAX_HEARD};
 use crate::document::{NodeKind, NodeRef};
 
-/// The longest text that is shown live or given as a reason, in bytes.
+/// The longest text that is shown live or used as a reason, in bytes.
 const MAX_SHOWN: usize = 500;
 
 /// The most denied tools that are kept.
@@ -15,13 +15,13 @@ const MAX_DENIALS: usize = 100;
 /// How many lines that are no events are kept, for the reason of a failure.
 const MAX_NOISE: usize = 8;
 
-/// How much of a line that is no event is looked at, in bytes.
+/// How much of a line that is no event is searched, in bytes.
 const MAX_LOOKED_AT: usize = 8 * 1024;
 
-/// How a sequence for a terminal begins; it ends with a letter or the like.
+/// The start of a terminal's control sequence, which ends with a letter or the like.
 const COLOUR: &str = "\u{1b}[";
 
-/// Members of a tool's input that say what it is used on, the most telling first.
+/// Members of a tool's input that name its subject, the most informative first.
 const ABOUT: &[&str] = &[
     "file_path",
     "filePath",
@@ -35,7 +35,7 @@ const ABOUT: &[&str] = &[
     "description",
 ];
 
-/// A limit of the provider that holds the agent up at the moment.
+/// A rate limit of the provider that delays the agent now.
 #[derive(Clone, Debug)]
 pub(super) struct Limit {
     pub(super) wait: Option<u64>,
@@ -62,7 +62,7 @@ pub(super) struct OutputSummary {
     pub(super) tokens_in: Option<u64>,
     pub(super) tokens_out: Option<u64>,
     pub(super) denials: Vec<String>,
-    /// Set while the agent waits for its provider, and cleared when it goes on.
+    /// Set while the agent waits for its provider, and cleared when it continues.
     pub(super) limited: Option<Limit>,
     pub(super) is_looping: bool,
     /// The last lines that are no events.
@@ -70,7 +70,7 @@ pub(super) struct OutputSummary {
 }
 
 impl OutputSummary {
-    /// Begins with nothing, and room for so many bytes of the last message.
+    /// Creates an empty summary that keeps this many bytes of the last message.
     pub(super) fn with_room(max_message: usize) -> Self {
         OutputSummary {
             max_message,
@@ -97,7 +97,7 @@ impl OutputSummary {
         }
     }
 
-    /// Takes note of the session where it is new.
+    /// Records the session if it is new.
     pub(super) fn name_session(&mut self, event: NodeRef<'_>, key: &str) {
         if self.session.is_none()
             && let Some(session) = text(event, key).filter(|session| !session.is_empty())
@@ -108,7 +108,7 @@ impl OutputSummary {
         }
     }
 
-    /// Takes note that the agent said something: what it waited for has come.
+    /// Records a message of the agent. A message means that its wait is over.
     pub(super) fn say(&mut self, message: &str) {
         self.limited = None;
         if message.trim().is_empty() {
@@ -119,7 +119,7 @@ impl OutputSummary {
         self.show(message);
     }
 
-    /// Adds to the message that is kept, as far as there is room.
+    /// Appends to the stored message, up to its limit.
     pub(super) fn add_to_message(&mut self, more: &str) {
         let room = self.max_message.saturating_sub(self.message.len());
         self.message.push_str(clip(more, room));
@@ -134,7 +134,7 @@ impl OutputSummary {
         }
     }
 
-    /// Takes note of a tool that is used.
+    /// Records the use of a tool.
     pub(super) fn use_tool(&mut self, name: &str, input: Option<NodeRef<'_>>) {
         let about = input.and_then(|input| ABOUT.iter().find_map(|key| text(input, key)));
         let about = about.as_deref().map_or("", first_line);
@@ -149,12 +149,12 @@ impl OutputSummary {
         });
     }
 
-    /// Takes note that a tool reported an error.
+    /// Records an error of a tool.
     pub(super) fn tool_failed(&mut self, name: &str) {
         self.hear(AgentEvent::ToolFailed(clip(first_line(name), MAX_SHOWN).to_owned()));
     }
 
-    /// Takes note of a tool that was denied.
+    /// Records the denial of a tool.
     pub(super) fn deny(&mut self, tool: &str) {
         let tool = clip(first_line(tool), MAX_SHOWN).to_owned();
         if self.denials.len() < MAX_DENIALS {
@@ -163,7 +163,7 @@ impl OutputSummary {
         self.hear(AgentEvent::Denied(tool));
     }
 
-    /// Takes note that the agent tries again, because of a limit or for another reason.
+    /// Records a retry of the agent, because of a limit or for another reason.
     pub(super) fn retry(&mut self, why: &str, is_limit: bool, wait: Option<u64>) {
         let why = reason(why);
         let wait = wait.or_else(|| signs::wait_in(&why));
@@ -175,7 +175,7 @@ impl OutputSummary {
         }
     }
 
-    /// Takes in a line that is no event: notices of the agent itself, mostly on standard error.
+    /// Records a line that is no event: a notice of the agent itself, mostly on standard error.
     pub(super) fn noise(&mut self, line: &str) {
         let line = without_colours(clip(line, MAX_LOOKED_AT));
         let line = line.trim();
@@ -204,8 +204,8 @@ impl OutputSummary {
         &self.noise
     }
 
-    /// Returns a sentence with the line that explains it best: one with a known sign, else one that speaks of an error,
-    /// else the last.
+    /// Returns a sentence with the line that explains it best: one with a known sign, otherwise one that mentions an error, otherwise the
+    /// last.
     pub(super) fn explained(&self, sentence: &str) -> String {
         let newest = || self.noise.iter().rev();
         let found = newest()
@@ -239,7 +239,7 @@ fn added(before: Option<u64>, more: Option<u64>) -> Option<u64> {
     }
 }
 
-/// Returns what an error of the provider amounts to: by its HTTP status, else by its words.
+/// Returns the outcome that an error of the provider means: by its HTTP status, otherwise by its words.
 pub(super) fn error_outcome(status: Option<i64>, message: &str, wait: Option<u64>) -> AgentOutcome {
     let why = reason(message);
     let is_limit = match status {
@@ -264,7 +264,7 @@ pub(super) fn reason(text: &str) -> String {
     clip(line.unwrap_or(""), MAX_SHOWN).to_owned()
 }
 
-/// Returns a line without the sequences by which a terminal is told of colours.
+/// Returns a line without the terminal's color sequences.
 fn without_colours(line: &str) -> Cow<'_, str> {
     if !line.contains(COLOUR) {
         return Cow::Borrowed(line);
@@ -302,7 +302,7 @@ pub(super) fn count(object: NodeRef<'_>, key: &str) -> Option<u64> {
     u64::try_from(object.get(key)?.as_integer()?).ok()
 }
 
-/// Returns the sum of those members that are there.
+/// Returns the sum of the members that exist.
 pub(super) fn sum(object: NodeRef<'_>, keys: &[&str]) -> Option<u64> {
     keys.iter().fold(None, |sum, key| added(sum, count(object, key)))
 }

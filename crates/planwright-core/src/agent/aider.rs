@@ -5,24 +5,24 @@ use super::account::{OutputSummary, clip, error_outcome};
 use super::plain::remember;
 use super::{AgentExit, AgentOutcome, ClosingStatus, FormatReader};
 
-/// How a line begins that tells of an edit.
+/// The start of a line that reports an edit.
 const EDIT: &str = "Applied edit to ";
 
-/// How a line begins that tells of a commit, before its number.
+/// The start of a line that reports a commit, before its number.
 const COMMIT: &str = "Commit ";
 
-/// Words that stand before the kind of an error of its library for providers.
+/// The prefix of an error's kind in its library for providers.
 const PROVIDER: &str = "litellm.";
 
-/// Words that it prints when the user interrupts it.
+/// Lines that it prints when the user interrupts it.
 static INTERRUPTS: &[&str] = &["^C again to exit", "^C KeyboardInterrupt"];
 
-/// Listens to aider.
+/// Reads the output of aider.
 #[derive(Default)]
 pub(super) struct Aider {
     has_worked: bool,
     is_interrupted: bool,
-    /// The last error, if nothing went well after it.
+    /// The last error, if no success followed it.
     error: Option<AgentOutcome>,
 }
 
@@ -70,7 +70,7 @@ impl Aider {
     }
 }
 
-/// Returns whether a line tells of a commit: sentences of models begin with the same word.
+/// Returns whether a line reports a commit: sentences of models begin with the same word.
 fn is_commit(line: &str) -> bool {
     let number = line.strip_prefix(COMMIT).and_then(|rest| rest.split(' ').next());
     number.is_some_and(|number| number.len() >= 7 && number.bytes().all(|byte| byte.is_ascii_hexdigit()))

@@ -7,10 +7,10 @@ use super::signs::{self, Sign};
 use super::{AgentExit, AgentOutcome, ClosingStatus, FormatReader};
 use crate::document::NodeRef;
 
-/// A wait of this many milliseconds before Qwen's next try means that its provider's limit is reached.
+/// A wait of this many milliseconds before Qwen's next try means that its provider's rate limit is reached.
 const LONG_WAIT_MS: f64 = 60_000.0;
 
-/// Members of a retry notice that say how long it waits, with how many milliseconds one of their units has.
+/// Members of a retry notice with the wait, and how many milliseconds one of their units has.
 static DELAYS: &[(&str, f64)] = &[
     ("delayMs", 1.0),
     ("delay_ms", 1.0),
@@ -23,7 +23,7 @@ static DELAYS: &[(&str, f64)] = &[
 /// Errors that Claude's retry notices name when its provider asks it to wait.
 static LIMIT_ERRORS: &[&str] = &["rate_limit", "overloaded"];
 
-/// Why a session came to its end, by `subtype` or `terminal_reason`, when the task was not done in the room it had.
+/// Values of `subtype` or `terminal_reason` that mean that a limit ended the session before the task was done.
 static ROOM_SPENT: &[(&str, &str)] = &[
     ("error_max_turns", "it reached its limit of turns"),
     ("max_turns", "it reached its limit of turns"),
@@ -31,19 +31,19 @@ static ROOM_SPENT: &[(&str, &str)] = &[
     ("budget_exhausted", "it spent its budget"),
 ];
 
-/// Exit statuses of Qwen that say the same, without a closing event.
+/// Exit codes of Qwen with the same meaning, without a closing event.
 static QWEN_CODES: &[(i32, &str)] = &[
     (53, "it reached its limit of turns"),
     (55, "it reached its limit of tool calls or of time"),
 ];
 
-/// What Claude counts as sent: what was read from and written to its cache is counted apart.
+/// The counts that make up Claude's sent tokens: reads from and writes to its cache are counted separately.
 static CLAUDE_TOKENS_IN: &[&str] = &["input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens"];
 
-/// What Qwen counts as sent.
+/// The counts that make up Qwen's sent tokens.
 static QWEN_TOKENS_IN: &[&str] = &["input_tokens"];
 
-/// Listens to Claude or Qwen.
+/// Reads the output of Claude or Qwen.
 pub(super) struct Claude {
     tokens_in: &'static [&'static str],
     codes: &'static [(i32, &'static str)],
@@ -52,7 +52,7 @@ pub(super) struct Claude {
     tools: VecDeque<(String, String)>,
 }
 
-/// How many uses of tools are remembered until their results come.
+/// How many uses of tools are remembered until their results arrive.
 const MAX_TOOLS: usize = 100;
 
 impl Claude {
@@ -105,7 +105,7 @@ impl Claude {
         }
     }
 
-    /// Takes in what tools answered.
+    /// Records the results of tools.
     fn answered(&self, event: NodeRef<'_>, summary: &mut OutputSummary) {
         for block in blocks(event) {
             let is_error = block.get("is_error").and_then(NodeRef::as_bool) == Some(true);
@@ -127,7 +127,7 @@ fn blocks(event: NodeRef<'_>) -> impl Iterator<Item = NodeRef<'_>> {
 fn retry(event: NodeRef<'_>, summary: &mut OutputSummary) {
     let error = text(event, "error").or_else(|| object(event, "error").and_then(|error| text(error, "message")));
     let message = error.or_else(|| text(event, "message")).unwrap_or_default();
-    // Qwen has it one level down.
+    // Qwen has it one level deeper.
     let places = [Some(event), object(event, "data")];
     let delay = places.into_iter().flatten().find_map(|place| {
         let mut known = DELAYS.iter();
@@ -142,7 +142,7 @@ fn retry(event: NodeRef<'_>, summary: &mut OutputSummary) {
     summary.retry(why, is_limit, delay.map(signs::seconds));
 }
 
-/// Returns what a `result` says. Its `subtype` is `success` even where the provider failed.
+/// Returns the status of a `result`. Its `subtype` is `success` even if the provider failed.
 fn closing_status(event: NodeRef<'_>) -> ClosingStatus {
     let end = text(event, "terminal_reason").unwrap_or_default();
     let subtype = text(event, "subtype").unwrap_or_default();

@@ -1,11 +1,11 @@
 //! Times of day in the output of agents, such as `try again at 7:15 PM`. Does not know the current time or the time zone.
 
-/// A time of day, perhaps with its date, by the clock of the program that printed it.
+/// A time of day, possibly with its date, by the clock of the program that printed it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClockTime {
-    /// Year, month and day; none where it is about the next such time.
+    /// Year, month and day; none for the next such time.
     pub date: Option<(u16, u8, u8)>,
-    /// The hour, from 0 to 23.
+    /// From 0 to 23.
     pub hour: u8,
     /// The minute.
     pub minute: u8,
@@ -21,10 +21,10 @@ static MONTHS: &[&str] = &[
     "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
 ];
 
-/// How much of a text is looked at, in bytes.
+/// How much of a text is searched, in bytes.
 const MAX_LOOKED_AT: usize = 8 * 1024;
 
-/// Returns the time of day at which to try again, by the words of an agent: `7:15 PM`, `19:15`, `Nov 17th, 2026 7:15 PM`.
+/// Returns the time of day at which to try again, from an agent's message: `7:15 PM`, `19:15`, `Nov 17th, 2026 7:15 PM`.
 pub fn clock_time_in(text: &str) -> Option<ClockTime> {
     let text = super::account::clip(text, MAX_LOOKED_AT).to_ascii_lowercase();
     let rest = BEFORE.iter().find_map(|words| Some(text.split_once(words)?.1))?;
@@ -47,7 +47,7 @@ pub fn clock_time_in(text: &str) -> Option<ClockTime> {
     })
 }
 
-/// Reads `nov 17th, 2026 ` at the beginning of a text, and returns what comes after it.
+/// Reads `nov 17th, 2026 ` at the start of a text, and returns the rest.
 fn date(text: &str) -> (Option<(u16, u8, u8)>, &str) {
     let read = || {
         let month = text.get(..3)?;
@@ -66,7 +66,7 @@ fn date(text: &str) -> (Option<(u16, u8, u8)>, &str) {
     }
 }
 
-/// Reads a number of a few digits at the beginning of a text.
+/// Reads a number of a few digits at the start of a text.
 fn number(text: &str) -> Option<(u16, &str)> {
     let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let (digits, rest) = text.split_at_checked(end)?;

@@ -5,14 +5,14 @@ use super::signs::{self, Sign};
 use super::{AgentExit, ClosingStatus, FormatReader};
 use crate::document::NodeRef;
 
-/// Kinds of items that are tools, with the member that says what they are used on.
+/// Kinds of items that are tools, with the member that names their subject.
 static TOOLS: &[(&str, &str)] = &[
     ("command_execution", "command"),
     ("mcp_tool_call", "tool"),
     ("web_search", "query"),
 ];
 
-/// Listens to Codex.
+/// Reads the output of Codex.
 #[derive(Default)]
 pub(super) struct Codex {
     closing_status: Option<ClosingStatus>,
@@ -61,7 +61,7 @@ impl FormatReader for Codex {
                 let outcome = error_outcome(None, message.as_deref().unwrap_or(""), None);
                 self.closing_status = Some(ClosingStatus::Badly(outcome));
             }
-            // An error between turns is a notice that something is tried again; what it comes to is the turn's to say.
+            // An error between turns announces a retry; the end of the turn decides.
             ("error", _) => {
                 let message = text(event, "message").unwrap_or_default();
                 let is_limit = signs::of(&message) == Some(Sign::RateLimited);

@@ -1,43 +1,43 @@
-//! Draws one conclusion from an agent's output and its result file.
+//! Combines an agent's output and its result file into one conclusion.
 
 use super::result_file::{ResultFile, ResultStatus};
 use super::{AgentOutcome, AgentVerdict, EventFormat};
 
-/// How an attempt ended, all things considered but verification.
+/// How an attempt ended, before verification.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AttemptEnd {
-    /// It is done, unless verification finds otherwise.
+    /// The task is done, unless verification fails.
     Done,
-    /// It is not done.
+    /// The task is not done.
     Failed {
-        /// Why.
+        /// The reason.
         why: String,
     },
-    /// A stop condition was met: the run is to end.
+    /// A stop condition was met, which ends the run.
     Stopped {
         /// The condition, in the agent's words.
         condition: String,
     },
-    /// The provider's limit was reached: the same again later may go well.
+    /// The provider's rate limit was reached. A later try may succeed.
     RateLimited {
-        /// How many seconds to wait, where that is known.
+        /// How many seconds to wait, if known.
         wait: Option<u64>,
-        /// Why, in the agent's words.
+        /// The agent's message.
         why: String,
     },
     /// The agent could not work.
     Broken {
-        /// Why.
+        /// The reason.
         why: String,
     },
     /// The agent was ended before it was done.
     Interrupted,
 }
 
-/// What a conclusion rests on, the weakest first: where there is no verification, people want to know.
+/// The basis of a conclusion, the weakest first. Without verification, users want to know it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Basis {
-    /// An exit status alone.
+    /// Only an exit code.
     ExitStatus,
     /// Signs in text that was written for people.
     Text,
@@ -47,30 +47,30 @@ pub enum Basis {
     ResultFile,
 }
 
-/// What an attempt came to.
+/// The conclusion about an attempt.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Conclusion {
     /// How it ended.
     pub end: AttemptEnd,
-    /// What that rests on.
+    /// The basis of the end.
     pub basis: Basis,
-    /// What was made: the output of the result file, else the agent's final message.
+    /// What was made: the output of the result file, otherwise the agent's final message.
     pub output: String,
     /// The files that the result file names.
     pub affected_files: Vec<String>,
     /// Remarks of the result file.
     pub notes: String,
-    /// What the result file says was found out.
+    /// Discoveries in the result file.
     pub discoveries: Vec<String>,
-    /// The tasks that the result file proposes, each an object as it is written.
+    /// The tasks that the result file proposes, each as the text of its JSON object.
     pub proposed_tasks: Vec<String>,
-    /// What the agent thinks of its work: what the result file says, else its final message where that is not the output already.
+    /// The agent's view of its work: from the result file, otherwise its final message if that is not the output already.
     pub reflection: Option<String>,
     /// The tools that the result file names.
     pub tools_called: Vec<String>,
     /// The agent's session.
     pub session: Option<String>,
-    /// Cost in US dollars: what the command line counted, else what the result file says.
+    /// The cost in US dollars: as counted by the command line, otherwise from the result file.
     pub cost_usd: Option<f64>,
     /// Tokens sent, by the same rule.
     pub tokens_in: Option<u64>,
@@ -80,8 +80,8 @@ pub struct Conclusion {
     pub denials: Vec<String>,
 }
 
-/// Concludes from both. Bad news wins: a file that says `failed` beats an agent that says done, a file that says `stop`
-/// beats everything, and a file that says `done` beats nothing.
+/// Combines both. The worse result wins. A file that says `failed` overrides an agent that reports success. A file that says `stop`
+/// overrides everything, and a file that says `done` overrides nothing.
 pub fn conclude(verdict: AgentVerdict, file: Option<ResultFile>, format: EventFormat) -> Conclusion {
     let (end, basis) = match &file {
         Some(file) => with_file(&verdict, file, format),
@@ -160,7 +160,7 @@ fn basis_of(format: EventFormat) -> Basis {
     }
 }
 
-/// Returns the first of these texts that says anything, as a reason.
+/// Returns the first text that is not blank, as a reason.
 fn first_words(texts: &[&str]) -> Option<String> {
     texts
         .iter()

@@ -1,4 +1,4 @@
-//! Finds JSON events among other lines: one object per line, in one array, or over several lines. Knows JSON, and no agent.
+//! Finds JSON events among other lines: one object per line, in one array, or over several lines. Knows JSON, but no agent.
 
 use crate::diagnostic::Severity;
 use crate::document::prose::BracketScan;
@@ -6,10 +6,10 @@ use crate::document::rules::{DUPLICATE_KEY, JSON_SURROGATE, TOO_DEEP};
 use crate::document::{NodeKind, NodeRef, json};
 use crate::text::SourceText;
 
-/// The longest event that is read, in bytes. A longer one is no event.
+/// The longest event that is parsed, in bytes. A longer one is no event.
 const MAX_EVENT: usize = 16 * 1024 * 1024;
 
-/// The longest event over several lines that is put together, in bytes.
+/// The longest event over several lines that is joined, in bytes.
 const MAX_SPREAD: usize = 4 * 1024 * 1024;
 
 /// One part of the output.
@@ -23,7 +23,7 @@ pub(super) enum OutputLine<'l> {
 /// Finds the events in lines.
 #[derive(Default)]
 pub(super) struct Splitter {
-    /// The beginning of an event that is laid out over several lines.
+    /// The start of an event that spans several lines.
     spread: String,
     /// How many brackets are open in it.
     depth: usize,
@@ -35,7 +35,7 @@ impl Splitter {
         let trimmed = line.trim();
         let bare = trimmed.strip_suffix(',').unwrap_or(trimmed);
         let is_whole = bare.starts_with('{') && bare.ends_with('}');
-        // No agent begins a line with a whole object inside another one: the other one was never closed.
+        // No agent starts a line with a whole object inside another one: the other one was never closed.
         if is_whole && (self.spread.is_empty() || line.starts_with('{')) && event(bare, take) {
             self.forget();
         } else if !self.spread.is_empty() {
@@ -49,7 +49,7 @@ impl Splitter {
         }
     }
 
-    /// Returns how many bytes are held on to.
+    /// Returns how many bytes are held.
     #[cfg(test)]
     pub(super) fn held(&self) -> usize {
         self.spread.capacity()
@@ -86,7 +86,7 @@ impl Splitter {
     }
 }
 
-/// Reads one object and hands it on; returns false where it is none.
+/// Parses one object and passes it on; returns false if it is none.
 fn event(text: &str, take: &mut dyn FnMut(OutputLine<'_>)) -> bool {
     if text.len() > MAX_EVENT {
         return false;
@@ -109,7 +109,7 @@ fn event(text: &str, take: &mut dyn FnMut(OutputLine<'_>)) -> bool {
     true
 }
 
-/// Reads the objects of an array that stands on one line, whether it is closed or cut; returns false where it has none.
+/// Parses the objects of an array on one line, closed or cut; returns false if it has none.
 fn elements(text: &str, take: &mut dyn FnMut(OutputLine<'_>)) -> bool {
     let (mut scan, mut depth, mut start, mut n_events) = (BracketScan::default(), 0_usize, 0, 0_usize);
     for (at, byte) in text.bytes().enumerate() {

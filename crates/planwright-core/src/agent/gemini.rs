@@ -1,12 +1,11 @@
-//! Reads the output of Gemini CLI: messages in pieces, tools, and a `result` with a status. Its exit status is an HTTP status
-//! modulo 256.
+//! Reads the output of Gemini CLI: messages in pieces, tools, and a `result` with a status. Its exit code is an HTTP status modulo 256.
 
 use super::account::{OutputSummary, clip, count, error_outcome, is, object, text};
 use super::signs::{self, Sign};
 use super::{AgentExit, AgentOutcome, ClosingStatus, FormatReader};
 use crate::document::NodeRef;
 
-/// Exit statuses of its own, which are no statuses of HTTP; the flag tells a task that failed from a broken set-up.
+/// Its own exit codes, which are no HTTP statuses. The flag distinguishes a failed task from a broken setup.
 static CODES: &[(i32, bool, &str)] = &[
     (41, false, "it is not logged in"),
     (42, false, "it does not understand its input"),
@@ -15,10 +14,10 @@ static CODES: &[(i32, bool, &str)] = &[
     (53, true, "it reached its limit of turns"),
 ];
 
-/// Events after which the next piece begins another message.
+/// Events after which the next piece starts another message.
 static ENDS_OF_MESSAGES: &[&str] = &["init", "tool_use", "tool_result", "result"];
 
-/// Listens to Gemini.
+/// Reads the output of Gemini.
 #[derive(Default)]
 pub(super) struct Gemini {
     closing_status: Option<ClosingStatus>,
@@ -35,7 +34,7 @@ impl Gemini {
         if self.in_message && is_piece {
             summary.limited = None;
             summary.add_to_message(&content);
-            // The line under way may have begun in an earlier piece.
+            // The current line may have started in an earlier piece.
             let tail_at = summary.message.len().saturating_sub(200);
             let tail = summary.message.ceil_char_boundary(tail_at);
             let tail = summary.message.get(tail..).unwrap_or("").to_owned();
@@ -67,7 +66,7 @@ impl Gemini {
 impl FormatReader for Gemini {
     fn event(&mut self, event: NodeRef<'_>, summary: &mut OutputSummary) {
         let kind = text(event, "type").unwrap_or_default();
-        // What others say in between does not end a message.
+        // Other events in between do not end a message.
         if ENDS_OF_MESSAGES.contains(&kind.as_str()) {
             self.in_message = false;
         }
@@ -82,7 +81,7 @@ impl FormatReader for Gemini {
             "error" => {
                 let message = text(event, "message").unwrap_or_default();
                 summary.keep_noise(&message);
-                // The closing event may leave it at that.
+                // The closing event may have no error of its own.
                 self.error = clip(&message, 2_000).to_owned();
                 summary.retry(&message, signs::of(&message) == Some(Sign::RateLimited), None);
             }

@@ -44,13 +44,13 @@ pub use conclude::{AttemptEnd, Basis, Conclusion, conclude};
 use events::{OutputLine, Splitter};
 pub use result_file::ResultFile;
 
-/// The longest text of an agent that is kept as its final message, in bytes, unless there is to be more room.
+/// The default limit for the final message of an agent, in bytes.
 pub const MAX_MESSAGE: usize = 64 * 1024;
 
-/// The most things heard that one line leads to; what an agent tells all at once at its end is no news any more.
+/// The most events from one line. Events that an agent prints all at once at its end are no longer news.
 pub const MAX_HEARD: usize = 256;
 
-/// How an agent's output is written.
+/// The format of an agent's output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum EventFormat {
     /// Claude Code with `--output-format stream-json`, or `json` as one array of events.
@@ -63,9 +63,9 @@ pub enum EventFormat {
     Opencode,
     /// Qwen Code with `--output-format stream-json`, or `json` as one array of events.
     Qwen,
-    /// aider: text for people, and an exit status that says nothing.
+    /// aider: text for people, and an exit code without meaning.
     Aider,
-    /// Any other command: text for people, and an exit status that is all there is.
+    /// Any other command: text for people, and an exit code that decides.
     Plain,
 }
 
@@ -81,7 +81,7 @@ impl EventFormat {
         EventFormat::Plain,
     ];
 
-    /// Returns the word for it in a configuration.
+    /// Returns its name in a configuration.
     pub fn as_str(self) -> &'static str {
         match self {
             EventFormat::Claude => "claude",
@@ -99,7 +99,7 @@ impl EventFormat {
         EventFormat::ALL.iter().copied().find(|format| format.as_str() == name)
     }
 
-    /// Returns whether the output is made of JSON events, and the rest is noise.
+    /// Returns whether the output consists of JSON events, and other lines are notices.
     fn has_events(self) -> bool {
         !matches!(self, EventFormat::Aider | EventFormat::Plain)
     }
@@ -112,7 +112,7 @@ pub enum AgentExit {
     Code(i32),
     /// By a signal that planwright did not send.
     Signal(i32),
-    /// By planwright: cancelled, or past a limit of time or silence.
+    /// By planwright: cancelled, or after a time limit.
     Stopped,
 }
 
@@ -126,112 +126,112 @@ impl fmt::Display for AgentExit {
     }
 }
 
-/// Something heard while the agent works.
+/// An event while the agent works.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AgentEvent {
-    /// The agent named its session, by which it can be found again.
+    /// The agent named its session, which can be resumed.
     Session(String),
-    /// The agent said something; one line, cut short, to be shown.
+    /// The agent wrote a message; one shortened line, to be shown.
     Text(String),
     /// The agent uses a tool.
     Tool {
         /// The tool's name.
         name: String,
-        /// What it is used on: a path, a command; empty where that is not told.
+        /// Its subject, as a path or a command; empty if unknown.
         about: String,
     },
-    /// A tool that was used before reported an error, by its name.
+    /// A tool reported an error, by its name.
     ToolFailed(String),
-    /// A tool was denied: the attempt cannot count as done any more.
+    /// A tool was denied: the attempt cannot succeed any more.
     Denied(String),
-    /// The agent tries something again.
+    /// The agent tries a request again.
     Retrying {
-        /// Why, in its words.
+        /// The agent's reason.
         why: String,
     },
-    /// The agent is held up by a limit of its provider, and would wait by itself, perhaps for long.
+    /// The provider's rate limit delays the agent, which would wait by itself, perhaps for long.
     RateLimited {
-        /// How many seconds to wait, where it said so.
+        /// How many seconds to wait, if known.
         wait: Option<u64>,
-        /// Why, in its words.
+        /// The agent's message.
         why: String,
     },
-    /// The agent goes round in circles without doing anything: it should be ended.
+    /// The agent repeats itself without progress: it should be ended.
     Looping,
 }
 
-/// What became of an attempt, as far as the agent is concerned.
+/// The outcome of an attempt, as far as the agent's output shows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AgentOutcome {
-    /// The agent says that it has done its task.
+    /// The agent reports that its task is done.
     Done,
-    /// The agent worked and did not do it.
+    /// The agent worked and did not finish the task.
     Failed {
-        /// Why.
+        /// The reason.
         why: String,
     },
-    /// The provider's limit was reached: the same again later may go well.
+    /// The provider's rate limit was reached. A later try may succeed.
     RateLimited {
-        /// How many seconds to wait, where it said so.
+        /// How many seconds to wait, if known.
         wait: Option<u64>,
-        /// Why, in its words.
+        /// The agent's message.
         why: String,
     },
-    /// The agent could not work: its set-up, its network, its provider.
+    /// The agent could not work: its setup, its network or its provider failed.
     Broken {
-        /// Why.
+        /// The reason.
         why: String,
     },
     /// The agent was ended before it was done.
     Interrupted,
 }
 
-/// What an agent said, all in all.
+/// The verdict from an agent's whole output.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AgentVerdict {
-    /// What became of the attempt.
+    /// The outcome of the attempt.
     pub outcome: AgentOutcome,
-    /// The last thing it said; the end of its output where the format does not tell messages apart.
+    /// Its last message; the end of its output if the format does not separate messages.
     pub final_message: String,
-    /// The session, where the agent names it.
+    /// The session, if the agent names it.
     pub session: Option<String>,
-    /// What it cost in US dollars, where the agent tells.
+    /// The cost in US dollars, if the agent reports it.
     pub cost_usd: Option<f64>,
-    /// Tokens sent, where the agent tells.
+    /// Tokens sent, if the agent reports them.
     pub tokens_in: Option<u64>,
-    /// Tokens received, where the agent tells.
+    /// Tokens received, if the agent reports them.
     pub tokens_out: Option<u64>,
     /// The tools that were denied, by name; at most a hundred.
     pub denials: Vec<String>,
 }
 
-/// What the closing words of an agent amount to.
+/// The meaning of an agent's closing event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum ClosingStatus {
     Well,
     Badly(AgentOutcome),
 }
 
-/// One format: takes in events and other lines, and in the end says what they told.
+/// One format: reads events and other lines, and returns the closing status at the end.
 trait FormatReader {
-    /// Takes in an event of the format.
+    /// Reads an event of the format.
     fn event(&mut self, _event: NodeRef<'_>, _summary: &mut OutputSummary) {}
 
-    /// Takes in a line that is no event.
+    /// Reads a line that is no event.
     fn line(&mut self, line: &str, summary: &mut OutputSummary) {
         summary.noise(line);
     }
 
-    /// Returns what the closing event said; none where there was none.
+    /// Returns the status of the closing event; none without one.
     fn closing_status(&self, summary: &OutputSummary, exit: AgentExit) -> Option<ClosingStatus>;
 
-    /// Returns what an exit status other than 0 means by itself in this format.
+    /// Returns the meaning of an exit code other than 0 in this format.
     fn meaning_of(&self, _code: i32, _summary: &OutputSummary) -> Option<AgentOutcome> {
         None
     }
 }
 
-/// Listens to one attempt of an agent.
+/// Reads the output of one attempt of an agent.
 pub struct Listener {
     format: EventFormat,
     reader: Box<dyn FormatReader + Send>,
@@ -248,13 +248,13 @@ impl fmt::Debug for Listener {
 }
 
 impl Listener {
-    /// Begins to listen.
+    /// Creates a reader for a format.
     pub fn new(format: EventFormat) -> Self {
         Listener::with_room(format, MAX_MESSAGE)
     }
 
-    /// Begins to listen to an agent whose final message is what it is asked for: so many bytes of it are kept. Of output that is
-    /// text for people only the end is kept, as ever.
+    /// Creates a reader for an agent whose final message is the answer, of which this many bytes are kept. For text output, only the end is
+    /// kept in any case.
     pub fn with_room(format: EventFormat, max_message: usize) -> Self {
         let reader: Box<dyn FormatReader + Send> = match format {
             EventFormat::Claude => Box::new(claude::Claude::new()),
@@ -273,7 +273,7 @@ impl Listener {
         }
     }
 
-    /// Takes in a line of standard output or standard error, without its line break, and returns what is news in it.
+    /// Reads a line of standard output or standard error, without its line break, and returns its events.
     pub fn line(&mut self, line: &str) -> Vec<AgentEvent> {
         let (reader, summary) = (&mut self.reader, &mut self.summary);
         if self.format.has_events() {
@@ -287,7 +287,7 @@ impl Listener {
         summary.take_heard()
     }
 
-    /// Ends listening and returns what all of it amounts to.
+    /// Ends the output and returns the verdict.
     pub fn finish(self, exit: AgentExit) -> AgentVerdict {
         let outcome = self.outcome(exit);
         let summary = self.summary;
@@ -317,7 +317,7 @@ impl Listener {
         }
         match (self.reader.closing_status(summary, exit), exit) {
             (Some(ClosingStatus::Badly(outcome)), _) => outcome,
-            // A signal may come after the work is done; a status is the agent's own word against its own.
+            // A signal may arrive after the work is done; an exit code contradicts the agent's own closing event.
             (Some(ClosingStatus::Well), AgentExit::Code(code)) if code != 0 => AgentOutcome::Broken {
                 why: summary.explained(&format!("it said that it was done, and ended with {exit}")),
             },
@@ -327,14 +327,14 @@ impl Listener {
         }
     }
 
-    /// Returns what it means that the closing event never came.
+    /// Returns the outcome without a closing event.
     fn without_a_close(&self, exit: AgentExit) -> AgentOutcome {
         if let Some(limit) = &self.summary.limited {
             return limit.outcome();
         }
         match exit {
             AgentExit::Stopped | AgentExit::Signal(_) => AgentOutcome::Interrupted,
-            // opencode gives up after a denial without another word, and ends well by its own account.
+            // opencode stops after a denial without another event, and exits with success.
             AgentExit::Code(0) if !self.summary.denials.is_empty() => denied(&self.summary),
             AgentExit::Code(code) if signs::INTERRUPTED_CODES.contains(&code) => AgentOutcome::Interrupted,
             AgentExit::Code(_) => AgentOutcome::Broken {
@@ -354,7 +354,7 @@ mod tests {
     use super::*;
 
     impl Listener {
-        /// Returns how many bytes are held on to.
+        /// Returns how many bytes are held.
         fn held(&self) -> usize {
             let summary = &self.summary;
             let noise: usize = summary.last_noise().iter().map(String::capacity).sum();

@@ -5,10 +5,10 @@ use super::signs::{self, Sign};
 use super::{AgentEvent, AgentExit, AgentOutcome, ClosingStatus, FormatReader};
 use crate::document::NodeRef;
 
-/// So many empty steps in a row are its way of never ending when its provider answers with nonsense.
+/// This many empty steps in a row mean that it would never end, because its provider answers with nonsense.
 const LOOP_SIGN: usize = 5;
 
-/// Reasons of a last step that are no success, with whether the task is to blame, and why.
+/// Reasons of a last step that are no success, whether the task is their cause, and the message.
 static REASONS: &[(&str, bool, &str)] = &[
     ("length", true, "its answer was cut at the limit of its provider"),
     ("content-filter", true, "its provider refused to answer"),
@@ -16,10 +16,10 @@ static REASONS: &[(&str, bool, &str)] = &[
     ("unknown", false, "its provider answered with nothing that makes sense"),
 ];
 
-/// Headers of an answer that say how long to wait, with how many milliseconds one of their units has.
+/// Response headers with a wait, and how many milliseconds one of their units has.
 static WAIT_HEADERS: &[(&str, f64)] = &[("retry-after-ms", 1.0), ("retry-after", 1_000.0)];
 
-/// Listens to opencode.
+/// Reads the output of opencode.
 #[derive(Default)]
 pub(super) struct Opencode {
     closing_status: Option<ClosingStatus>,
@@ -94,7 +94,7 @@ impl FormatReader for Opencode {
         summary.name_session(event, "sessionID");
         let kind = text(event, "type").unwrap_or_default();
         match (kind.as_str(), object(event, "part"), object(event, "error")) {
-            // What comes after a closing event takes it back.
+            // An event after a closing event revokes it.
             ("step_start", ..) => self.closing_status = None,
             ("text", Some(part), _) => summary.say(&text(part, "text").unwrap_or_default()),
             ("tool_use", Some(part), _) => self.tool(part, summary),

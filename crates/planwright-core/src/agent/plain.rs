@@ -1,4 +1,4 @@
-//! Reads the output of any other command: text for people, and an exit status that decides.
+//! Reads the output of any other command: text for people, and an exit code that decides.
 
 use super::account::{OutputSummary, clip, error_outcome};
 use super::signs::{self, INTERRUPTED_CODES, Sign};
@@ -7,10 +7,10 @@ use super::{AgentExit, AgentOutcome, ClosingStatus, FormatReader};
 /// How much of the end of the output is kept as the message, in bytes.
 const MAX_TAIL: usize = 8 * 1024;
 
-/// Exit statuses by which a shell says that there is no such command, or none that can be run.
+/// The exit codes of a shell for a missing command, or one that cannot be executed.
 static NO_COMMAND: &[i32] = &[126, 127];
 
-/// Listens to a command that has no format.
+/// Reads the output of a command without a format.
 pub(super) struct Plain;
 
 /// Shows a line and keeps it as the end of the message.
@@ -56,7 +56,7 @@ impl FormatReader for Plain {
         if NO_COMMAND.contains(&code) {
             return Some(ClosingStatus::Badly(AgentOutcome::Broken { why: sentence }));
         }
-        // Only the last line is the command's own last word: the lines above may be the output of tests that it ran.
+        // Only the last line is from the command itself: the lines above may be the output of tests that it ran.
         let last = summary.last_noise().last();
         let limit = last.filter(|line| signs::of(line) == Some(Sign::RateLimited));
         Some(ClosingStatus::Badly(match limit {

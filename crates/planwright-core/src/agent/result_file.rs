@@ -24,14 +24,14 @@ pub const MAX_RESULT_BYTES: usize = 1024 * 1024;
 /// The JSON Schema of result files.
 pub const SCHEMA: &str = include_str!("../../schemas/result-file.json");
 
-/// What an agent reports.
+/// The outcome that an agent reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ResultStatus {
     /// The task is done.
     Done,
     /// The task is not done.
     Failed,
-    /// A stop condition was met: the whole run is to end.
+    /// A stop condition was met, which ends the whole run.
     Stop,
 }
 
@@ -42,7 +42,7 @@ static REPORTS: &[(&str, ResultStatus)] = &[
     ("stop", ResultStatus::Stop),
 ];
 
-/// Words that agents use instead, with what they probably mean.
+/// Words that agents use instead, with their probable meaning.
 static SYNONYMS: &[(&str, &str)] = &[
     ("success", "done"),
     ("ok", "done"),
@@ -59,9 +59,9 @@ static SYNONYMS: &[(&str, &str)] = &[
 pub struct ResultMember {
     /// Its key.
     pub name: &'static str,
-    /// Whether it must be there.
+    /// Whether it is required.
     pub is_required: bool,
-    /// What it must be, for messages and documentation.
+    /// Its form, for messages and documentation.
     pub shape: &'static str,
 }
 
@@ -98,21 +98,21 @@ pub static COST_MEMBERS: &[ResultMember] = &[
 /// A result file as read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResultFile {
-    /// How it went.
+    /// The reported outcome.
     pub report: ResultStatus,
-    /// What was made, in a few sentences; empty where it does not say. What depends on the task gets to read it.
+    /// What was made, in a few sentences; empty if missing. Dependent tasks get it in their prompts.
     pub output: String,
     /// The files that were changed, as paths inside the workspace.
     pub affected_files: Vec<String>,
-    /// Remarks for people; empty where there are none.
+    /// Remarks for people; may be empty.
     pub notes: String,
-    /// The stop condition that was met, where one was.
+    /// The stop condition that was met, if any.
     pub stop_condition: Option<String>,
-    /// What was found out that a planner should know.
+    /// Discoveries that a planner should know.
     pub discoveries: Vec<String>,
-    /// Tasks that the plan should have as well, each an object as it is written, in the fields of the plan's dialect.
+    /// New tasks for the plan, each as the text of its JSON object, in the fields of the plan's dialect.
     pub proposed_tasks: Vec<String>,
-    /// What the agent thinks of its work; empty where it does not say.
+    /// The agent's view of its work; may be empty.
     pub reflection: String,
     /// The tools that it used, by name.
     pub tools_called: Vec<String>,
@@ -122,12 +122,12 @@ pub struct ResultFile {
     pub tokens_in: Option<u64>,
     /// Tokens received.
     pub tokens_out: Option<u64>,
-    /// What is strange about it without making it useless.
+    /// Findings that do not make it unusable.
     pub warnings: Vec<Diagnostic>,
 }
 
 impl ResultFile {
-    /// Reads a result file; where it has errors, returns them all, with the warnings among them.
+    /// Parses a result file. If it has errors, returns all of them, with the warnings.
     pub fn read(text: &str) -> Result<ResultFile, Vec<Diagnostic>> {
         if text.len() > MAX_RESULT_BYTES {
             let message = format!(
@@ -176,7 +176,7 @@ struct ResultFileReader {
 }
 
 impl ResultFileReader {
-    /// Reads the object; none where it has no outcome.
+    /// Parses the object; none without an outcome.
     fn file(&mut self, root: NodeRef<'_>) -> Option<ResultFile> {
         self.unknown_members(root, MEMBERS);
         self.version(root);
@@ -258,7 +258,7 @@ impl ResultFileReader {
         found.map(|&(_, report)| report)
     }
 
-    /// Returns whether a member is what it must be, and says so where it is not.
+    /// Returns whether a member has the right form, and reports it if not.
     fn has_kind(&mut self, value: NodeRef<'_>, name: &str, is_right: bool, members: &[ResultMember]) -> bool {
         if !is_right && value.kind() != NodeKind::Invalid {
             let shape = members
@@ -295,7 +295,7 @@ impl ResultFileReader {
         whole
     }
 
-    /// Reads a list of values of one kind: texts as they are meant, objects as they are written.
+    /// Reads a list of values of one kind: texts decoded, objects as written.
     fn items(&mut self, root: NodeRef<'_>, name: &str, kind: NodeKind) -> Vec<String> {
         let Some(list) = root.get(name).filter(|list| list.kind() != NodeKind::Null) else {
             return Vec::new();
@@ -372,19 +372,19 @@ impl ResultFileReader {
     }
 }
 
-/// Returns the place of an object's opening bracket.
+/// Returns the span of an object's opening bracket.
 fn opening(object: NodeRef<'_>) -> Span {
     let start = object.span().start as usize;
     Span::new(start, start + 1)
 }
 
-/// Returns a text of the file for a message, cut short.
+/// Returns a text of the file for a message, shortened.
 fn shown(node: NodeRef<'_>) -> String {
     let start: String = node.value().chars().take(80).collect();
     format!("`{}`", visible(&start))
 }
 
-/// Returns whether a path is relative and stays below where it begins, on any system.
+/// Returns whether a path is relative and stays in its folder, on any system.
 fn is_inside(path: &str) -> bool {
     let has_drive = path.as_bytes().get(1) == Some(&b':');
     !path.trim().is_empty()

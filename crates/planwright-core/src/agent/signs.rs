@@ -1,15 +1,15 @@
 //! Tables of words, statuses and codes that show why an agent cannot work. Knows no format.
 
-/// What a line of an agent is about.
+/// The meaning of an agent's line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sign {
     /// A tool was not allowed.
     Denied,
-    /// The provider's limit is reached, or it is overloaded: waiting helps.
+    /// The provider's rate limit is reached, or it is overloaded: waiting helps.
     RateLimited,
-    /// Something cannot work before the user fixes it, or the network is back.
+    /// The agent cannot work until the user fixes its setup, or the network is back.
     Broken,
-    /// Something is tried again.
+    /// A request is tried again.
     Retry,
 }
 
@@ -57,13 +57,13 @@ static SIGNS: &[(Sign, &str)] = &[
     (Sign::Retry, "failed. retrying"),
 ];
 
-/// Statuses of HTTP that mean: later.
+/// HTTP statuses that mean: later.
 pub(super) static LIMIT_STATUSES: &[i64] = &[429, 529];
 
-/// Statuses of HTTP that a provider answers with when it does not do what it was asked.
+/// HTTP statuses with which a provider refuses a request.
 pub(super) static ERROR_STATUSES: &[i64] = &[400, 401, 403, 404, 413, 429, 500, 502, 503, 504, 529];
 
-/// Exit statuses that stand for a signal: 128 and the number of HUP, INT, QUIT, KILL, TERM.
+/// Exit codes that stand for a signal: 128 plus the number of HUP, INT, QUIT, KILL, TERM.
 pub(super) static INTERRUPTED_CODES: &[i32] = &[129, 130, 131, 137, 143];
 
 /// Words before a time to wait, in lower case.
@@ -80,14 +80,14 @@ static UNITS: &[(&str, f64)] = &[
     ("d", 86_400_000.0),
 ];
 
-/// How much of a text is looked at, in bytes: errors say what they are about at their beginning.
+/// How much of a text is searched, in bytes: errors name their cause at the start.
 const MAX_LOOKED_AT: usize = 8 * 1024;
 
 fn lower_case(text: &str) -> String {
     super::account::clip(text, MAX_LOOKED_AT).to_ascii_lowercase()
 }
 
-/// Returns what a notice or an error is about.
+/// Returns the meaning of a notice or an error.
 pub(super) fn of(text: &str) -> Option<Sign> {
     let text = lower_case(text);
     SIGNS
@@ -96,22 +96,21 @@ pub(super) fn of(text: &str) -> Option<Sign> {
         .map(|&(sign, _)| sign)
 }
 
-/// Returns a notice from the words on that tell what it is about: what comes before them is a time, a level, a place in a
-/// program.
+/// Returns a notice from its telling words on. The words before them are a time, a level, or a location in a program.
 pub(super) fn from_sign(text: &str) -> &str {
     let lower = lower_case(text);
     let at = SIGNS.iter().find_map(|(_, words)| lower.find(words));
-    // Lower case of ASCII is as long as what it is the lower case of.
+    // Lower-casing ASCII does not change the length.
     at.and_then(|at| text.get(at..)).unwrap_or(text)
 }
 
-/// Returns the HTTP status that an exit status stands for where an agent ends with the former modulo 256.
+/// Returns the HTTP status for an exit code of an agent that exits with the status modulo 256.
 pub(super) fn http_status_of(code: i32) -> Option<i64> {
     let code = i64::from(code);
     ERROR_STATUSES.iter().copied().find(|status| status % 256 == code)
 }
 
-/// Returns the time to wait that a text speaks of, in seconds, rounded up.
+/// Returns the wait in a text, in seconds, rounded up.
 pub(super) fn wait_in(text: &str) -> Option<u64> {
     let text = lower_case(text);
     let rest = WAITS.iter().find_map(|words| Some(text.split_once(words)?.1))?;
@@ -143,7 +142,7 @@ fn duration(mut text: &str) -> Option<u64> {
 
 /// Returns milliseconds as whole seconds, rounded up.
 pub(super) fn seconds(milliseconds: f64) -> u64 {
-    // The conversion saturates, so that no number of an agent's can be too large.
+    // The conversion saturates, so no number can overflow.
     (milliseconds.max(0.0) / 1_000.0).ceil() as u64
 }
 

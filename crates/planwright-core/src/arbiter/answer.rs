@@ -4,35 +4,35 @@ use crate::document::prose::objects;
 use crate::document::{NodeKind, NodeRef, json};
 use crate::text::SourceText;
 
-/// The longest answer that is looked at, in bytes.
+/// The longest answer that is read, in bytes.
 pub const MAX_ANSWER_BYTES: usize = 256 * 1024;
 
 /// How much of a reason is kept, in bytes.
 pub const MAX_REASON: usize = 1_000;
 
-/// How often something that begins as an object is tried to be read as one.
+/// How many texts that look like an object are parsed.
 const MAX_TRIES: usize = 200;
 
-/// What an arbiter decided.
+/// The decision of an arbiter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decision {
-    /// The agent that is to act.
+    /// The agent that acts next.
     pub agent: String,
-    /// Why, in the arbiter's words: one line.
+    /// The arbiter's reason: one line.
     pub reason: String,
 }
 
 /// Why an answer cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AnswerError {
-    /// There is nothing in it.
+    /// It is blank.
     Empty,
     /// It is longer than [`MAX_ANSWER_BYTES`].
     TooLong {
-        /// How many bytes it has.
+        /// Its size in bytes.
         n_bytes: usize,
     },
-    /// There is no JSON object with an `agent` in it.
+    /// It has no JSON object with an `agent`.
     NoObject,
     /// The `agent` of the object is no text, or blank.
     NoAgent,
@@ -43,7 +43,7 @@ pub enum AnswerError {
     },
     /// The object has no `reason`, or a blank one.
     NoReason,
-    /// It decides twice, and not the same.
+    /// It has several different decisions.
     Several {
         /// The agents that it names.
         agents: Vec<String>,
@@ -73,8 +73,8 @@ impl std::fmt::Display for AnswerError {
 impl std::error::Error for AnswerError {}
 
 impl Decision {
-    /// Reads an answer: a JSON object with `agent` and `reason`, alone, in a code fence or among prose. The agent is one of
-    /// those that were offered, letter by letter.
+    /// Parses an answer: a JSON object with `agent` and `reason`, alone, in a code fence or among prose. The agent must exactly match one
+    /// of the offered ones.
     pub fn read(text: &str, agents: &[&str]) -> Result<Decision, AnswerError> {
         if text.trim().is_empty() {
             return Err(AnswerError::Empty);
@@ -96,7 +96,7 @@ impl Decision {
                 agent: super::one_line(&first, super::MAX_NAME),
             });
         }
-        // Who says the same twice has thought about it in between.
+        // The last of several equal decisions has the final reason.
         decisions.pop().ok_or(AnswerError::NoObject)
     }
 }
@@ -113,7 +113,7 @@ fn named(decisions: &[Decision]) -> Vec<String> {
     agents
 }
 
-/// Reads what an object decides; none where it is no decision, as the objects of a quoted plan.
+/// Parses the decision of an object; none if it is no decision, as an object of a quoted plan.
 fn decision(text: &str) -> Option<Result<Decision, AnswerError>> {
     let source = SourceText::new(text);
     let parsed = json::parse(&source);

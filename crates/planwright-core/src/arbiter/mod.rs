@@ -23,66 +23,66 @@ use crate::plan::lifecycle::OnFailure;
 use crate::plan::{Field, FieldValue, Links, Plan, PlanProgress, Readiness, State, Status, Task, TaskName};
 pub use answer::{AnswerError, Decision, MAX_ANSWER_BYTES, MAX_REASON};
 
-/// How much is told of the task as a whole, in bytes.
+/// The limit for the text about the whole task, in bytes.
 const MAX_TASK: usize = 8 * 1024;
 
-/// How much is told of the current step, in bytes.
+/// The limit for the text about the current step, in bytes.
 const MAX_CURRENT: usize = 1_000;
 
-/// How many of its criteria are told.
+/// How many of its criteria are included.
 const MAX_CRITERIA: usize = 50;
 
-/// How much is told of each of them, in bytes.
+/// The limit for each criterion, in bytes.
 const MAX_CRITERION: usize = 500;
 
-/// How many of the remaining steps are told.
+/// How many of the remaining steps are included.
 const MAX_REMAINING: usize = 100;
 
-/// How much is told of each of them, in bytes.
+/// The limit for each step, in bytes.
 const MAX_STEP: usize = 300;
 
-/// How many of the last attempts are told.
+/// How many of the last attempts are included.
 pub const MAX_HISTORY: usize = 10;
 
-/// How much of an attempt's output or error is told, in bytes.
+/// The limit for an attempt's output or error, in bytes.
 pub const MAX_OUTPUT: usize = 300;
 
-/// How much of the last error is told, in bytes: its end.
+/// The limit for the last error, in bytes: its end.
 const MAX_LAST_ERROR: usize = 4 * 1024;
 
 /// How many agents are offered.
 const MAX_AGENTS: usize = 100;
 
-/// How much of a name is told, in bytes.
+/// The limit for a name, in bytes.
 const MAX_NAME: usize = 100;
 
-/// What an arbiter is told: cut to bounds, and otherwise in the plan's own words.
+/// The brief for an arbiter: shortened to limits, otherwise in the plan's own words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ArbiterBrief {
-    /// What is to be done in all.
+    /// The whole task.
     pub task: String,
-    /// How the plan stands; none where there is no plan.
+    /// The state of the plan; none without a plan.
     pub plan: Option<PlanBrief>,
     /// The last attempts, the oldest first.
     pub history: Vec<PastAttempt>,
-    /// How many attempts there were in all.
+    /// The total number of attempts.
     pub n_history: usize,
-    /// Why the last attempt failed that did.
+    /// The error of the last failed attempt.
     pub last_error: Option<String>,
 }
 
-/// How a plan stands.
+/// The state of a plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlanBrief {
-    /// Its status, in its own word; where it has none, what follows from its tasks.
+    /// Its own status; if it has none, the status that follows from its tasks.
     pub status: String,
     /// How many tasks are done.
     pub n_done: usize,
     /// How many there are.
     pub n_tasks: usize,
-    /// The task that an agent is wanted for.
+    /// The task that needs an agent.
     pub current: Option<CurrentTask>,
-    /// The pending tasks, the first of them.
+    /// The first pending tasks.
     pub remaining: Vec<TaskLine>,
     /// How many pending tasks there are.
     pub n_remaining: usize,
@@ -91,55 +91,55 @@ pub struct PlanBrief {
 /// A task, in one line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TaskLine {
-    /// Its place in the plan.
+    /// Its index in the plan.
     pub task_ix: usize,
-    /// What it is called here: its id, or its number counted from 1.
+    /// Its name in the brief: its id, or its number from 1.
     pub label: String,
-    /// What it is about.
+    /// Its title.
     pub title: String,
 }
 
-/// The task that an agent is wanted for.
+/// The task that needs an agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CurrentTask {
     /// The task.
     pub step: TaskLine,
-    /// The agent that it asks for itself.
+    /// The agent that it requests itself.
     pub agent: Option<String>,
-    /// What makes it done; none where it does not say.
+    /// Its criteria; none if it has no such field.
     pub criteria: Option<Vec<String>>,
     /// How many criteria there are.
     pub n_criteria: usize,
 }
 
-/// An attempt that is over.
+/// An attempt that has ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PastAttempt {
-    /// Who made it.
+    /// The agent that made it.
     pub agent: String,
-    /// The task, by the dialect's own name; empty where that is not known. In a [`ArbiterBrief`] it is called as there.
+    /// The task, by the dialect's own name; empty if unknown. In an [`ArbiterBrief`], the task's name in the brief.
     pub task: String,
-    /// What came of it.
+    /// Its outcome.
     pub outcome: String,
-    /// How long it took.
+    /// Its duration.
     pub milliseconds: Option<u64>,
-    /// Why it failed.
+    /// The reason for its failure.
     pub error: Option<String>,
-    /// What it made.
+    /// Its output.
     pub output: Option<String>,
 }
 
-/// What happened before, as the runs of a plan tell it.
+/// Earlier attempts, from the runs of a plan.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PastAttempts<'p> {
     /// All attempts, the oldest first.
     pub history: &'p [PastAttempt],
-    /// Why the last attempt failed that did.
+    /// The error of the last failed attempt.
     pub last_error: Option<&'p str>,
 }
 
 impl ArbiterBrief {
-    /// Tells of a plan. `current` is the task that an agent is wanted for; see [`current_task`].
+    /// Creates a brief from a plan. `current` is the task that needs an agent; see [`current_task`].
     pub fn of_plan(plan: &Plan, links: &Links, current: Option<usize>, past: PastAttempts<'_>) -> ArbiterBrief {
         let mut brief = ArbiterBrief::of(&goal_of(plan), Some(PlanBrief::new(plan, links, current)), past);
         for entry in &mut brief.history {
@@ -153,7 +153,7 @@ impl ArbiterBrief {
         brief
     }
 
-    /// Tells of a task for which there is no plan.
+    /// Creates a brief from a task without a plan.
     pub fn of_task(task: &str, past: PastAttempts<'_>) -> ArbiterBrief {
         ArbiterBrief::of(task, None, past)
     }
@@ -171,7 +171,7 @@ impl ArbiterBrief {
         }
     }
 
-    /// Returns it as the text that SPEC-0010 has for it, with what happened before behind that.
+    /// Returns the text in the form of SPEC-0010, followed by the earlier attempts.
     pub fn text(&self) -> String {
         let mut out = format!("## Current Task\n\n{}\n\n", self.task);
         if let Some(plan) = &self.plan {
@@ -186,7 +186,7 @@ impl ArbiterBrief {
         out
     }
 
-    /// Returns the whole question: the brief, who can be chosen, and how to answer.
+    /// Returns the whole question: the brief, the available agents, and the form of the answer.
     pub fn question(&self, agents: &[&str]) -> String {
         let mut out = self.text();
         begin_section(&mut out, "Available Agents");
@@ -314,8 +314,8 @@ impl CurrentTask {
     }
 }
 
-/// Returns the task to act on next: the one that runs, where a failure has the plan planned anew the one that failed, else the
-/// first that is ready, else one that failed, else the first that is pending. None where nothing is left to do.
+/// Returns the task to act on next. That is the running one, or the failed one if a failure has the plan replanned. Otherwise it is the
+/// first ready, failed or pending one. None if nothing is left to do.
 pub fn current_task(plan: &Plan, links: &Links) -> Option<usize> {
     let find = |status: Status| plan.tasks().iter().position(|task| task.status == status);
     let failed = || find(Status::Failed);
@@ -326,8 +326,7 @@ pub fn current_task(plan: &Plan, links: &Links) -> Option<usize> {
         .or_else(|| find(Status::Pending))
 }
 
-/// Returns what a task is called in a brief: tasks that have numbers are counted from 1, as in SPEC-0010, however the dialect
-/// counts them.
+/// Returns the name of a task in a brief: tasks with numbers are counted from 1, as in SPEC-0010, whatever the dialect's own numbers are.
 fn label_of(plan: &Plan, task_ix: usize, task: &Task) -> String {
     match task.name {
         TaskName::Number(_) => (task_ix + 1).to_string(),
@@ -335,7 +334,7 @@ fn label_of(plan: &Plan, task_ix: usize, task: &Task) -> String {
     }
 }
 
-/// Returns what a plan is about in all: its title or goal, and what it says of that.
+/// Returns the subject of a plan: its title or goal, and its description.
 fn goal_of(plan: &Plan) -> String {
     let title = plan.title().trim();
     let more = [Field::Goal, Field::Description].into_iter();
@@ -344,7 +343,7 @@ fn goal_of(plan: &Plan) -> String {
     [&[title], more.as_slice()].concat().join("\n\n")
 }
 
-/// Returns the plan's own word for how it stands; where it has none, the dialect's word for a task that stands so.
+/// Returns the plan's own status; if it has none, the dialect's word for a task in that state.
 fn status_of<'p>(plan: &'p Plan, progress: &PlanProgress) -> &'p str {
     let own = plan.head_str(Field::Status).map(str::trim);
     own.filter(|status| !status.is_empty()).unwrap_or_else(|| {
@@ -359,7 +358,7 @@ fn status_of<'p>(plan: &'p Plan, progress: &PlanProgress) -> &'p str {
     })
 }
 
-/// Returns what makes a task done; none where it does not say.
+/// Returns the criteria of a task; none if it has no such field.
 fn criteria_of<'p>(plan: &'p Plan, task: &Task) -> Option<Vec<&'p str>> {
     match plan.value(task, Field::Criteria) {
         Some(FieldValue::List(_)) => Some(plan.task_list(task, Field::Criteria)),
@@ -383,7 +382,7 @@ fn shortened(entry: &PastAttempt) -> PastAttempt {
     }
 }
 
-/// Begins a section of planwright's own, after an empty line.
+/// Starts a section of planwright's own, after an empty line.
 fn begin_section(out: &mut String, heading: &str) {
     if !out.ends_with("\n\n") {
         out.push('\n');
@@ -391,7 +390,7 @@ fn begin_section(out: &mut String, heading: &str) {
     out.push_str(&format!("## {heading}\n\n"));
 }
 
-/// Says how many of several things are not there.
+/// Writes how many items are omitted.
 fn write_left_out(out: &mut String, n_all: usize, n_shown: usize, what: &str) {
     let n_left_out = n_all.saturating_sub(n_shown);
     if n_left_out > 0 {
@@ -433,7 +432,7 @@ fn ending(text: &str, cap: usize) -> String {
     }
 }
 
-/// Returns text whose lines end in one way, and are indented where they would begin a section.
+/// Returns text with uniform line ends, and indents lines that would start a section.
 fn without_headings(text: &str) -> String {
     let text = text.replace("\r\n", "\n");
     let text: String = text

@@ -7,7 +7,7 @@ use crate::document::NodeRef;
 use crate::edit::{Owner, PlanMove, PlanRefused, PlanRequest, plan_move};
 use crate::plan::{Field, PlanVerb};
 
-/// Does a verb to a whole plan. Returns the change and what became of the plan.
+/// Applies a verb to a whole plan. Returns the change and the transition of the plan.
 pub fn transition_plan(
     open: &Open,
     choice: &Choice<'_>,
@@ -46,7 +46,7 @@ pub fn transition_plan(
     Ok((changed, step))
 }
 
-/// Returns where the file says what status the plan has.
+/// Returns the plan's status in the file.
 fn status_of<'d>(dialect: &dyn Dialect, located: &LocatedPlan<'d>) -> Option<NodeRef<'d>> {
     let table = dialect.table_of(located.plan, Owner::Plan)?;
     let spec = table.fields.iter().find(|spec| spec.field == Field::Status)?;

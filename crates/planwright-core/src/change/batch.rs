@@ -18,40 +18,40 @@ use crate::text::SourceText;
 /// A request for one transition of a task.
 #[derive(Clone, Copy, Debug)]
 pub struct TaskRequest<'a> {
-    /// The task.
+    /// Its index in the plan.
     pub task_ix: usize,
-    /// What to do to it.
+    /// The verb and its options.
     pub request: VerbRequest<'a>,
 }
 
-/// What came of many requests.
+/// The result of many requests.
 pub struct Batch {
-    /// All that was done, as one change. The text of several requests was read as a whole, where it is another one at all.
+    /// All changes as one. After several requests, the new text was read as a whole, if it differs.
     pub changed: ChangedText,
-    /// What came of each request, in their order.
+    /// The result of each request, in order.
     pub results: Vec<Result<RequestResult, RefusedRequest>>,
 }
 
 /// Why a request was refused.
 #[derive(Debug)]
 pub struct RefusedRequest {
-    /// What is in the way.
+    /// The obstacle.
     pub problem: Problem,
-    /// The text that it is in the way in: what the requests before had made of it.
+    /// The text with the obstacle: the result of the earlier requests.
     pub source: SourceText,
 }
 
-/// What one request has brought about.
+/// The result of one request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RequestResult {
     /// The moves, that of the task itself first.
     pub moves: Vec<Move>,
-    /// Which attempt failed, and how many there may be, where the dialect counts them.
+    /// The number of the failed attempt and the limit, if the dialect counts them.
     pub attempt: Option<(u64, u64)>,
 }
 
-/// Does verbs to tasks, one after another: each finds the plan as those before have left it, and those that are refused change
-/// nothing. States that the file cannot hold count for what comes after them, and come out in the moves alone.
+/// Applies verbs to tasks, one after another. Each sees the plan after the earlier ones, and a refused one changes nothing. States that the
+/// file cannot hold apply to later requests, and are only in the returned moves.
 pub fn transitions(open: &Open, choice: &Choice<'_>, asked: &[TaskRequest<'_>]) -> Batch {
     let open = open.whole(choice);
     let mut batching = Batching {
@@ -73,7 +73,7 @@ pub fn transitions(open: &Open, choice: &Choice<'_>, asked: &[TaskRequest<'_>]) 
     batching.finish()
 }
 
-/// Returns true where a state that the file cannot hold would be that of several tasks, because it is kept by their name.
+/// Returns whether several tasks would share a state that the file cannot hold, because it is stored by name.
 fn has_shared_names(open: &Open) -> bool {
     open.inspection.plan.as_ref().is_some_and(|linked| {
         let machine = &linked.plan.lifecycle.machine;
@@ -82,22 +82,22 @@ fn has_shared_names(open: &Open) -> bool {
     })
 }
 
-/// Requests on their way to a new text.
+/// A batch of requests in progress.
 struct Batching<'a> {
     /// The text before all of them.
     first: &'a Open,
     choice: &'a Choice<'a>,
     /// Whether there is only one request: the proof of its text needs only a part of it.
     is_alone: bool,
-    /// The change so far, where there is one.
+    /// The change so far, if there is one.
     newest: Option<ChangedText>,
     moves: Vec<Move>,
     results: Vec<Result<RequestResult, RefusedRequest>>,
 }
 
 impl Batching<'_> {
-    /// Does what is asked for, as far as it can be told without writing in between; at least the first. Returns how many to try
-    /// instead where they cannot be written together.
+    /// Applies as many requests as possible without a write in between; at least the first. Returns how many to try instead if they cannot
+    /// be written together.
     fn play(&mut self, asked: &[TaskRequest<'_>]) -> Option<usize> {
         let open = match &self.newest {
             Some(ChangedText {
@@ -160,24 +160,24 @@ impl Batching<'_> {
     }
 }
 
-/// A text that requests are played through on.
+/// The text to which requests are applied.
 struct BatchBase<'a> {
     open: &'a Open,
     choice: &'a Choice<'a>,
     is_alone: bool,
     linked: &'a LinkedPlan,
     edits: &'static dyn Edits,
-    /// Whether a change can be written, and if not, why the document refuses patches; none where it has no list of tasks.
+    /// Whether a change can be written, and if not, why the document refuses patches; none without a list of tasks.
     writable: Result<(), Option<PatchRefusal>>,
 }
 
-/// What requests do, before it is written.
+/// The effects of requests, before they are written.
 #[derive(Default)]
 struct Played<'r> {
     results: Vec<Result<RequestResult, Problem>>,
-    /// The places of the results that are none of refusals.
+    /// The indexes of the accepted results.
     accepted: Vec<usize>,
-    /// Each move with how often its task has moved before.
+    /// Each move, and how often its task has moved before.
     recorded_moves: Vec<(RecordedMove<'r>, usize)>,
 }
 
@@ -206,7 +206,7 @@ impl<'a> BatchBase<'a> {
         !self.linked.plan.lifecycle.machine.written.is_empty()
     }
 
-    /// Plays requests through until one asks for what is not known.
+    /// Applies requests until one depends on a text that is not written yet.
     fn play<'r>(&self, asked: &'r [TaskRequest<'r>]) -> Played<'r> {
         let LinkedPlan { plan, links, .. } = self.linked;
         let mut working = WorkingPlan::new(plan, links);
@@ -241,7 +241,7 @@ impl<'a> BatchBase<'a> {
         played
     }
 
-    /// Writes what was played; none where the text stays as it is.
+    /// Writes the applied requests; none if the text does not change.
     fn write(&self, played: &Played<'_>) -> Result<Option<ChangedText>, Problem> {
         let recorded = played.recorded_moves.iter();
         let recorded_moves: Vec<RecordedMove<'_>> = recorded.map(|(recorded, _)| *recorded).collect();
@@ -263,7 +263,7 @@ impl<'a> BatchBase<'a> {
         Ok(written)
     }
 
-    /// Writes the first moves of all tasks, then the second ones, and with the last ones what the plan itself has to say.
+    /// Writes the first moves of all tasks, then the second ones, and with the last ones the changes of the plan itself.
     fn write_rounds(
         &self,
         by_round: &[(RecordedMove<'_>, usize)],
@@ -341,7 +341,7 @@ impl<'a> BatchBase<'a> {
     }
 }
 
-/// Returns the moves that the file has to have.
+/// Returns the moves that the file must have.
 fn written_only<'r>(recorded_moves: &[RecordedMove<'r>]) -> Vec<RecordedMove<'r>> {
     let written = recorded_moves.iter().filter(|recorded| recorded.step.is_written());
     written.copied().collect()

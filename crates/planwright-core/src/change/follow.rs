@@ -1,4 +1,4 @@
-//! Adjusts what depends on the list of tasks after an edit: numbers that are places, the current step, the plan's status.
+//! Adjusts everything that depends on the list of tasks after an edit: numbers that are positions, the current step, the plan's status.
 
 use std::collections::HashMap;
 
@@ -14,7 +14,7 @@ use crate::plan::{Field, State, StateCounts, TaskName};
 use crate::text::SourceText;
 
 impl Editor<'_> {
-    /// Sets numbers and references of the new text to what the new order wants, and the time of the change.
+    /// Updates numbers and references of the new text for the new order, and the time of the change.
     pub(super) fn follow_up(&self, text: String, expected: &EditedList, now: &str) -> Result<String, Problem> {
         let is_same_order = expected.is_in_order(self.linked);
         let numbering = self.edits.numbering(self.plan()).filter(|_| !is_same_order);
@@ -56,14 +56,14 @@ impl Editor<'_> {
         Ok(patch::patch(&parsed.document, &patches)?)
     }
 
-    /// Returns the states of the tasks in their new order; what is new is pending.
+    /// Returns the states of the tasks in their new order; new tasks are pending.
     fn states(&self, expected: &EditedList) -> Vec<Option<State>> {
         let tasks = self.plan().tasks();
         let state = |old: &Option<usize>| old.map_or(Some(State::Pending), |old| tasks[old].status.state());
         expected.origin.iter().map(state).collect()
     }
 
-    /// Returns the key of a field of the plan, where its dialect has one next to the list of tasks.
+    /// Returns the key of a field of the plan, if its dialect has it next to the list of tasks.
     fn head_key(&self, field: Field) -> Option<&'static str> {
         let table = self.linked.dialect.table_of(self.plan(), Owner::Plan)?;
         let spec = table.fields.iter().find(|spec| spec.field == field)?;
@@ -120,7 +120,7 @@ impl Editor<'_> {
                 let Some(named) = element.as_integer() else {
                     continue;
                 };
-                // The numbers in the text are still the old ones: those of the plan as it was.
+                // The numbers in the text are still the old ones.
                 if let Some(&target) = places.get(&named) {
                     replace(route.clone().key(references_key).index(place), number(target), element);
                 }
@@ -129,7 +129,7 @@ impl Editor<'_> {
         Ok(())
     }
 
-    /// Returns the output of a task that was skipped along with another, by the number which that one has now.
+    /// Returns the output of a task that was skipped along with another, with the new number of that one.
     fn renumbered_output<'n>(
         &self,
         output: NodeRef<'n>,

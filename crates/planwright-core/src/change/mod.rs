@@ -50,16 +50,16 @@ use crate::text::{SourceText, Span};
 pub use approval::transition_plan;
 pub use batch::{Batch, RefusedRequest, RequestResult, TaskRequest, transitions};
 
-/// A text that may be changed: inspected, with the document that its plan was read from.
+/// An open text: inspected, with the document that its plan was parsed from.
 pub struct Open {
-    /// What is known of it. Its states are those of [`Open::source`]; its places are those of [`Inspection::source`], which is the
-    /// text before the last change where the proof needed only a part of the new one.
+    /// Its inspection. The states are those of [`Open::source`]. The spans are those of [`Inspection::source`], which is the text before
+    /// the last change if the proof needed only a part of the new one.
     pub inspection: Inspection,
     document: Option<Parsed>,
     unread: Option<UnreadText>,
 }
 
-/// A text that was proven by its part, and what it says once something asks for the whole.
+/// A text that was proven by its part, and its inspection once a caller needs the whole.
 struct UnreadText {
     source: SourceText,
     read: OnceCell<Box<Open>>,
@@ -85,7 +85,7 @@ impl Open {
         Open::read(&source, choice, Some(parsed))
     }
 
-    /// Returns what is known of the text, and its document.
+    /// Returns the inspection of the text, and its document.
     pub fn into_parts(self) -> (Inspection, Option<Parsed>) {
         (self.inspection, self.document)
     }
@@ -97,7 +97,7 @@ impl Open {
             .map_or(&self.inspection.source, |unread| &unread.source)
     }
 
-    /// Returns the newest text read as a whole, with all places in it.
+    /// Returns the newest text inspected as a whole, with all spans in it.
     pub fn whole(&self, choice: &Choice<'_>) -> &Open {
         let Some(unread) = &self.unread else {
             return self;
@@ -111,7 +111,7 @@ impl Open {
         })
     }
 
-    /// Does the same for a text that is not needed any more.
+    /// Like `whole`, but consumes `self`.
     pub fn into_whole(mut self, choice: &Choice<'_>) -> Open {
         self.whole(choice);
         match self.unread.take().and_then(|unread| unread.read.into_inner()) {
@@ -151,9 +151,9 @@ impl Open {
 pub struct ChangedText {
     /// The new text.
     pub source: SourceText,
-    /// What became of which task.
+    /// The moves of tasks.
     pub moves: Vec<Move>,
-    /// What else happened, and what the user may want to look at.
+    /// Further effects, and remarks for the user.
     pub notes: Vec<Note>,
     reading: ProofReading,
 }
@@ -161,7 +161,7 @@ pub struct ChangedText {
 /// How the new text was read for the proof.
 enum ProofReading {
     Whole(Box<Open>),
-    /// The tasks that were touched, and what became of them.
+    /// Only the touched tasks, with their fates.
     Part(Vec<(usize, TaskFate)>),
 }
 
@@ -175,7 +175,7 @@ impl ChangedText {
         }
     }
 
-    /// Returns a change that leaves the text as it is.
+    /// Returns a change that leaves the text unchanged.
     fn none(inspection: &Inspection) -> Self {
         ChangedText::new(inspection.source.clone(), ProofReading::Part(Vec::new()))
     }
@@ -186,36 +186,36 @@ impl ChangedText {
     }
 }
 
-/// Why a text is left as it is.
+/// Why a text is not changed.
 #[derive(Debug)]
 pub enum Problem {
-    /// There is no plan in it, or none with tasks.
+    /// It has no plan, or one without tasks.
     NoPlan,
-    /// The change asks for something that the plan, its form or its dialect does not have.
+    /// The change needs a field that the plan, its form or its dialect does not have.
     Field {
-        /// What is in the way.
+        /// The obstacle.
         message: String,
-        /// What to do.
+        /// The next step for the user.
         help: String,
     },
-    /// A place of the file does not let the rest of it follow an edit.
+    /// A place in the file prevents a follow-up of an edit.
     Place {
-        /// Where it is.
+        /// The place.
         span: Span,
-        /// What is in the way.
+        /// The obstacle.
         message: String,
-        /// What to do.
+        /// The next step for the user.
         help: String,
     },
     /// The verb is not allowed.
     Refused(VerbRefusal),
-    /// The verb is not allowed for the plan as a whole.
+    /// The verb is not allowed for the whole plan.
     PlanRefused(PlanRefused),
-    /// The file is written in a way that cannot be changed safely.
+    /// The file's form prevents a safe change.
     Unpatchable(PatchRefusal),
-    /// The plan would have errors that it does not have now.
+    /// The plan would have new errors.
     Worse(Vec<Diagnostic>),
-    /// The new text does not say what was meant: a fault of planwright, and nothing is written.
+    /// The new text does not have the intended meaning: a bug in planwright, and nothing is written.
     Mismatch(String),
 }
 
@@ -249,7 +249,7 @@ impl Problem {
         Problem::Field { message, help }
     }
 
-    /// Returns the place in the text that is in the way.
+    /// Returns the span of the obstacle in the text.
     pub fn span(&self) -> Option<Span> {
         match self {
             Problem::Place { span, .. } => Some(*span),
@@ -258,7 +258,7 @@ impl Problem {
         }
     }
 
-    /// Returns what to do about it.
+    /// Returns the next step for the user.
     pub fn help(&self) -> String {
         match self {
             Problem::NoPlan => "`planwright check` says what is wrong with the file".to_owned(),
@@ -286,7 +286,7 @@ impl From<PatchRefusal> for Problem {
     }
 }
 
-/// Does a verb to a task of an inspected text. States that the file cannot hold come out in the moves alone.
+/// Applies a verb to a task of an inspected text. States that the file cannot hold are only in the returned moves.
 pub fn transition(
     open: &Open,
     choice: &Choice<'_>,
@@ -301,7 +301,7 @@ pub fn transition(
     }
 }
 
-/// Refuses places at which there is no task.
+/// Refuses indexes without a task.
 fn refuse_missing(plan: &Plan, places: impl IntoIterator<Item = usize>) -> Result<(), Problem> {
     let n_tasks = plan.tasks().len();
     match places.into_iter().find(|&place| place >= n_tasks) {
@@ -313,7 +313,7 @@ fn refuse_missing(plan: &Plan, places: impl IntoIterator<Item = usize>) -> Resul
     }
 }
 
-/// Returns the plan and how its dialect edits it, where it may be changed at all.
+/// Returns the plan and its dialect's edits, if it can be changed at all.
 fn changeable(inspection: &Inspection) -> Result<(&LinkedPlan, &'static dyn Edits), Problem> {
     let linked = inspection.plan.as_ref().ok_or(Problem::NoPlan)?;
     let edits = linked.dialect.edits().ok_or(Problem::NoPlan)?;

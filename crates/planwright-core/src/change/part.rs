@@ -17,7 +17,7 @@ use crate::plan::TaskFate;
 use crate::text::{SourceText, Span};
 
 impl ProposedChange<'_> {
-    /// Proves the change by the part of the text that it changes, else by the whole text.
+    /// Proves the change by the part of the text that it changes, otherwise by the whole text.
     pub(super) fn prove(&self) -> Result<ChangedText, Problem> {
         match prove_part(self) {
             Some(changed) => {
@@ -29,7 +29,7 @@ impl ProposedChange<'_> {
     }
 }
 
-/// Makes the new text and proves it by its part; none where that is no proof, or not worth it.
+/// Makes the new text and proves it by its part; none if that is no proof, or not worth it.
 fn prove_part(proposal: &ProposedChange<'_>) -> Option<ChangedText> {
     let (ProposedText::Patches(located, patches), Expected::Moves(moves)) = (&proposal.content, &proposal.expected)
     else {
@@ -70,7 +70,7 @@ fn prove_part(proposal: &ProposedChange<'_>) -> Option<ChangedText> {
     })
 }
 
-/// Returns true where reading the whole text again leads to the same text and the same fates.
+/// Returns whether reading the whole text gives the same text and the same fates.
 fn agrees_with_whole(proposal: &ProposedChange<'_>, changed: &ChangedText) -> bool {
     let Ok(whole) = proposal.prove_whole() else {
         return false;
@@ -84,12 +84,12 @@ fn agrees_with_whole(proposal: &ProposedChange<'_>, changed: &ChangedText) -> bo
         && fates.iter().all(|(task_ix, fate)| fate_of(*task_ix) == Some(*fate))
 }
 
-/// A text without the tasks that a change leaves alone.
+/// A text without the tasks that a change does not touch.
 struct PartialText {
     source: SourceText,
-    /// Where each piece stood in the whole text, and where it begins in this one.
+    /// The span of each piece in the whole text, and its start in this one.
     pieces: Vec<(Span, usize)>,
-    /// The places of the tasks that stay, among the elements of the list; they are their numbers in the plan as well.
+    /// The indexes of the remaining tasks among the elements of the list, which are also their numbers in the plan.
     places: Vec<usize>,
 }
 
@@ -119,11 +119,11 @@ impl PartialText {
         })
     }
 
-    /// Returns the replacements as they are in this text; none where one is not about a single piece.
+    /// Converts replacements to this text; none if one is not in a single piece.
     fn edits(&self, edits: &[Replacement]) -> Option<Vec<Replacement>> {
         let moved = edits.iter().map(|edit| {
             let holds = |(old, _): &&(Span, usize)| old.start <= edit.span.start && edit.span.end <= old.end;
-            // Pieces stand in the order of the text: the first that reaches so far, or the one behind it where they touch.
+            // Pieces are in the order of the text: the first that reaches this far, or the next one if they touch.
             let reaches = self.pieces.partition_point(|(old, _)| old.end < edit.span.start);
             let (old, start) = self.pieces[reaches..].iter().take(2).find(holds)?;
             let at = edit.span.start as usize - old.start as usize + start;
@@ -132,7 +132,7 @@ impl PartialText {
         moved.collect()
     }
 
-    /// Returns the patches as they are in this text.
+    /// Converts patches to this text.
     fn patches(&self, located: &LocatedPlan<'_>, patches: &[Patch]) -> Vec<Patch> {
         let tasks = located.tasks_route();
         let depth = tasks.steps().len();
@@ -148,7 +148,7 @@ impl PartialText {
         patches
     }
 
-    /// Returns the moves as they are in this text.
+    /// Converts moves to this text.
     fn moves(&self, moves: &[Move]) -> Option<Vec<Move>> {
         let moved = moves.iter().map(|step| {
             Some(Move {
@@ -161,7 +161,7 @@ impl PartialText {
     }
 }
 
-/// Returns the places of the tasks that a change is about; none where it is about the list itself, or about most of it.
+/// Returns the indexes of the tasks that a change touches; none if it touches the list itself, or most of it.
 fn kept_places(located: &LocatedPlan<'_>, patches: &[Patch], moves: &[Move]) -> Option<Vec<usize>> {
     let mut places = BTreeSet::new();
     for patch in patches {
@@ -178,7 +178,7 @@ fn kept_places(located: &LocatedPlan<'_>, patches: &[Patch], moves: &[Move]) -> 
     (is_worth_it && is_in_order && same_places).then(|| places.into_iter().collect())
 }
 
-/// The tasks of a list as pieces of its text that can be left out: values in JSON, lines in YAML.
+/// The tasks of a list as removable pieces of its text: values in JSON, lines in YAML.
 struct Chunks<'a> {
     located: &'a LocatedPlan<'a>,
     text: &'a str,

@@ -29,28 +29,28 @@ pub(super) enum ProposedText<'a> {
     Text(String),
 }
 
-/// What the new text must hold.
+/// What the new text must contain.
 pub(super) enum Expected {
-    /// The same tasks with the same names and dependencies; these have moved.
+    /// The same tasks with the same names and dependencies, after these moves.
     Moves(Vec<Move>),
-    /// The same tasks, and this status of the plan as a whole.
+    /// The same tasks, and this status of the whole plan.
     Status(&'static str),
-    /// This list of tasks; those that were there before have the same states.
+    /// This list of tasks; existing ones keep their states.
     List(EditedList),
 }
 
 /// A list of tasks after an edit.
 pub(super) struct EditedList {
-    /// For each new place the old one; none for a new task.
+    /// For each new index the old one; none for a new task.
     pub(super) origin: Vec<Option<usize>>,
-    /// Edges, as places in the new list.
+    /// Edges, as indexes in the new list.
     pub(super) edges: BTreeSet<(usize, usize)>,
-    /// The task that gets another id.
+    /// The task with a new id.
     pub(super) renamed: Option<usize>,
 }
 
 impl ProposedChange<'_> {
-    /// Makes the new text and reads it. Refuses a text that does not hold what is expected, or that has new errors.
+    /// Makes the new text and reads it. Refuses a text without the expected content, or with new errors.
     pub(super) fn prove_whole(&self) -> Result<ChangedText, Problem> {
         let new = match &self.content {
             ProposedText::Patches(located, patches) => {
@@ -91,7 +91,7 @@ impl Expected {
                     false => mismatch(&format!("the plan is not `{status}`")),
                 }
             }
-            // What a plan with errors says is not certain, and then nor is what should become of it.
+            // The meaning of a plan with errors is uncertain, and so is the meaning of its change.
             Expected::List(list) if old.count(Severity::Error) > 0 => list.verify(old_plan, new_plan).map_err(|_| {
                 Problem::field(
                     "the plan has errors, and it is not certain what this would change".to_owned(),
@@ -107,7 +107,7 @@ fn mismatch(what: &str) -> Result<(), Problem> {
     Err(Problem::Mismatch(what.to_owned()))
 }
 
-/// Makes sure that every task has the state it should have, and nothing else has changed.
+/// Checks that every task has its intended state, and nothing else has changed.
 fn verify_moves(old: &LinkedPlan, new: &LinkedPlan, moves: &[Move]) -> Result<(), Problem> {
     let (old_plan, new_plan) = (&old.plan, &new.plan);
     if old_plan.tasks().len() != new_plan.tasks().len() || old.links.n_edges() != new.links.n_edges() {
@@ -128,7 +128,7 @@ fn verify_moves(old: &LinkedPlan, new: &LinkedPlan, moves: &[Move]) -> Result<()
     }
 }
 
-/// Returns whether a task of the new plan has a state, as far as files can hold it: others are read as pending.
+/// Returns whether a task of the new plan has a state, as far as files can hold it: other states are read as pending.
 fn is_read_as(old: &LinkedPlan, state: Option<State>, new: &LinkedPlan, new_ix: usize) -> bool {
     let machine = &old.plan.lifecycle.machine;
     let held = |state: State| match machine.is_written(state) {
@@ -139,7 +139,7 @@ fn is_read_as(old: &LinkedPlan, state: Option<State>, new: &LinkedPlan, new_ix: 
 }
 
 impl EditedList {
-    /// Returns the list of a plan as it is.
+    /// Returns the unchanged list of a plan.
     pub(super) fn unchanged(linked: &LinkedPlan) -> Self {
         EditedList::new((0..linked.plan.tasks().len()).map(Some).collect(), edges_of(linked))
     }
@@ -152,13 +152,13 @@ impl EditedList {
         }
     }
 
-    /// Returns whether every task stands where it stood.
+    /// Returns whether every task keeps its position.
     pub(super) fn is_in_order(&self, old: &LinkedPlan) -> bool {
         let n_tasks = old.plan.tasks().len();
         self.origin.len() == n_tasks && self.origin.iter().enumerate().all(|(new, old)| *old == Some(new))
     }
 
-    /// Returns whether a task depends on one that it did not depend on before.
+    /// Returns whether a task has a new dependency.
     fn has_new_edges(&self, old: &LinkedPlan) -> bool {
         let before = edges_of(old);
         let was_there = |&(from, to): &(usize, usize)| match (self.origin.get(from), self.origin.get(to)) {
@@ -180,7 +180,7 @@ impl EditedList {
         let mut worse = new_errors(old, new, descent);
         let is_circle = |error: &Diagnostic| error.rule.id == check::rules::CYCLE.id;
         if worse.iter().any(is_circle) && !old.plan.as_ref().is_some_and(|old| self.has_new_edges(old)) {
-            // The circles are old: another one is the shortest now.
+            // The cycles are old: another one is the shortest now.
             worse.retain(|error| !is_circle(error));
         }
         worse

@@ -8,16 +8,16 @@ use crate::diagnostic::{Diagnostic, Severity};
 use crate::inspect::Inspection;
 use crate::text::Span;
 
-/// How the tasks of a new text come from those of the old one.
+/// The relation of the tasks of a new text to those of the old one.
 #[derive(Clone, Copy)]
 pub(super) enum Descent<'a> {
-    /// Each has the name and the place that it had.
+    /// Each has its old name and position.
     Same,
-    /// They have other names or places.
+    /// They have other names or positions.
     Moved {
-        /// For each new place the old one; none for a new task.
+        /// For each new index the old one; none for a new task.
         origin: &'a [Option<usize>],
-        /// The task that was given another name: what is wrong with that name is not what was wrong with the old one.
+        /// The renamed task: an error about its new name is not one about the old name.
         renamed: Option<usize>,
     },
 }
@@ -65,13 +65,13 @@ fn errors(inspection: &Inspection) -> Vec<&Diagnostic> {
     found.filter(|found| found.severity == Severity::Error).collect()
 }
 
-/// Takes out of both lists what says the same.
+/// Removes the findings that are in both lists.
 fn take_same(before: &mut Vec<&Diagnostic>, found: &mut Vec<&Diagnostic>) {
     let says = |error: &Diagnostic| Some((error.rule.id, error.message.clone()));
     take_pairs(before, found, says, says);
 }
 
-/// Takes out of both lists what has the same key, one for one; what has none stays.
+/// Removes pairs of findings with the same key from both lists; findings without a key stay.
 fn take_pairs<K: Hash + Eq>(
     before: &mut Vec<&Diagnostic>,
     found: &mut Vec<&Diagnostic>,
@@ -96,7 +96,7 @@ fn take_pairs<K: Hash + Eq>(
     before.retain(|_| paired.next() == Some(false));
 }
 
-/// Where the tasks of a text stand, in the order of the text.
+/// The spans of a text's tasks, in the order of the text.
 struct TaskSpans(Vec<(Span, usize)>);
 
 impl TaskSpans {
@@ -107,7 +107,7 @@ impl TaskSpans {
         TaskSpans(spans)
     }
 
-    /// Returns the tasks that an error points at.
+    /// Returns the tasks that an error refers to.
     fn of_error(&self, error: &Diagnostic) -> BTreeSet<usize> {
         let related = error.related.iter().map(|related| related.span);
         error

@@ -13,23 +13,23 @@ use crate::edit::{FieldEdit, Owner};
 use crate::plan::Field;
 use crate::text::SourceText;
 
-/// A task of the list as it is to be.
+/// A task of the intended list.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RewrittenTask {
-    /// Where it comes from.
+    /// Its origin.
     pub origin: TaskOrigin,
-    /// The places, in the list as it is to be, of the tasks it depends on.
+    /// Its dependencies, as indexes in the intended list.
     pub on: Vec<usize>,
 }
 
-/// Where a task of the new list comes from.
+/// The origin of a task of the new list.
 #[derive(Clone, Debug, PartialEq)]
 pub enum TaskOrigin {
-    /// It is there already, at this place; these fields get other values.
+    /// It exists at this index; these fields get other values.
     Kept {
-        /// The place.
+        /// Its index.
         task_ix: usize,
-        /// What changes.
+        /// The changed fields.
         fields: Vec<(Field, PlainValue)>,
     },
     /// It is new, with these members, by the dialect's own names.
@@ -45,7 +45,7 @@ impl RewrittenTask {
     }
 }
 
-/// Makes the list of tasks what it is to be. What is kept keeps its bytes but for what changes.
+/// Rewrites the list of tasks. Existing tasks keep their bytes, except changed fields.
 pub fn rewrite(open: &Open, choice: &Choice<'_>, slots: &[RewrittenTask], now: &str) -> Result<ChangedText, Problem> {
     let open = open.whole(choice);
     let (linked, _) = changeable(&open.inspection)?;
@@ -55,7 +55,7 @@ pub fn rewrite(open: &Open, choice: &Choice<'_>, slots: &[RewrittenTask], now: &
         Some((open, slots)) => (with_kept(&open, &slots, now)?, slots),
         None => (with_kept(open, slots, now)?, slots.to_vec()),
     };
-    // What is added stands beside what was changed: it is added to a text that is settled.
+    // New tasks are added after the changes are complete.
     let settled = Open::new(&SourceText::new(first), choice);
     let text = with_tasks(&settled, &in_places(&placed), now)?;
     let next = Open::new(&SourceText::new(text), choice);
@@ -63,7 +63,7 @@ pub fn rewrite(open: &Open, choice: &Choice<'_>, slots: &[RewrittenTask], now: &
     prove_list(open, choice, text, EditedList::new(origin, wanted(slots)))
 }
 
-/// Changes what a plan says of itself. The caller judges the new text: a plan with another name is another plan.
+/// Changes the plan's own fields. The caller judges the new text: a plan with another name is another plan.
 pub fn set_head(open: &Open, changes: &[FieldEdit]) -> Result<SourceText, Problem> {
     let text = edited(open, |editor| {
         editor.apply(&lower(editor.linked.dialect, editor.located, changes)?)
@@ -78,7 +78,7 @@ fn wanted(slots: &[RewrittenTask]) -> BTreeSet<(usize, usize)> {
         .collect()
 }
 
-/// Puts what is kept into the order that it is to have, where it has another: what goes stands last.
+/// Sorts the existing tasks into their new order, if it differs: removed ones come last.
 fn sorted(
     open: &Open,
     choice: &Choice<'_>,
@@ -121,7 +121,7 @@ fn with_kept(open: &Open, slots: &[RewrittenTask], now: &str) -> Result<String, 
     with_tasks(open, &kept, now)
 }
 
-/// Returns the same list where all that is kept stands in its order, and is as it is to be.
+/// Returns the list with all existing tasks unchanged and in their order.
 fn in_places(slots: &[RewrittenTask]) -> Vec<RewrittenTask> {
     let mut n_kept = 0;
     let placed = slots.iter().map(|slot| match slot.origin {
@@ -141,7 +141,7 @@ fn in_places(slots: &[RewrittenTask]) -> Vec<RewrittenTask> {
     placed.collect()
 }
 
-/// Removes, adds and changes tasks; those that are new depend on nothing yet.
+/// Removes, adds and changes tasks; new ones have no dependencies yet.
 fn with_tasks(open: &Open, slots: &[RewrittenTask], now: &str) -> Result<String, Problem> {
     edited(open, |editor| {
         let n_tasks = editor.plan().tasks().len();
@@ -187,7 +187,7 @@ fn with_tasks(open: &Open, slots: &[RewrittenTask], now: &str) -> Result<String,
     })
 }
 
-/// Makes the tasks depend on what they are to depend on.
+/// Sets the dependencies of the tasks.
 fn with_edges(open: &Open, slots: &[RewrittenTask], now: &str) -> Result<String, Problem> {
     edited(open, |editor| {
         let mut patches = Vec::new();
@@ -216,7 +216,7 @@ fn with_edges(open: &Open, slots: &[RewrittenTask], now: &str) -> Result<String,
 }
 
 impl Editor<'_> {
-    /// Returns the members of a new task without its dependencies, at the place that it gets.
+    /// Returns the members of a new task without its dependencies, for its position.
     fn independent(&self, members: &[(String, PlainValue)], place: usize) -> Vec<(String, PlainValue)> {
         let dependencies = self.key_of(Field::Dependencies);
         let position = self.key_of(Field::Position);
@@ -231,7 +231,7 @@ impl Editor<'_> {
         members.iter().filter_map(member).collect()
     }
 
-    /// Returns the patches that take references out of a task's list and add others.
+    /// Returns the patches that remove references from a task's list and add others.
     fn rewired(&self, task_ix: usize, come: &[usize], goes: impl Fn(usize) -> bool) -> Result<Vec<Patch>, Problem> {
         if come.is_empty() {
             return Ok(self.without_references(task_ix, goes));

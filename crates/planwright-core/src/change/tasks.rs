@@ -44,14 +44,14 @@ use crate::plan::lifecycle::OnFailure;
 use crate::plan::{DependencyTarget, Field, Plan, State};
 use crate::text::{SourceText, Span, visible};
 
-/// One edit of a plan's tasks, which are named by their place.
+/// One edit of a plan's tasks, which are named by their index.
 #[derive(Clone, Debug)]
 pub enum Edit<'a> {
     /// Adds a task.
     Add(NewTask<'a>),
     /// Gives a field a value.
     Set {
-        /// The task.
+        /// Its index in the plan.
         task_ix: usize,
         /// The field, by the dialect's own name.
         key: &'a str,
@@ -60,43 +60,43 @@ pub enum Edit<'a> {
     },
     /// Removes a task.
     Remove {
-        /// The task.
+        /// Its index in the plan.
         task_ix: usize,
-        /// Whether to take it out of the dependencies of others first.
+        /// Whether to remove it from the dependencies of other tasks first.
         detach: bool,
     },
-    /// Puts a task elsewhere in the list.
+    /// Moves a task in the list.
     Move {
-        /// The task.
+        /// Its index in the plan.
         task_ix: usize,
-        /// The place it is to have.
+        /// The new index.
         to: usize,
     },
-    /// Gives a task another id; references follow.
+    /// Gives a task another id, and updates references.
     Rename {
-        /// The task.
+        /// Its index in the plan.
         task_ix: usize,
         /// The new id.
         to: &'a str,
     },
     /// Makes a task depend on others.
     Depend {
-        /// The task.
+        /// Its index in the plan.
         task_ix: usize,
-        /// The others.
+        /// The indexes of the other tasks.
         on: Vec<usize>,
     },
     /// Makes a task independent of others.
     Undepend {
-        /// The task.
+        /// Its index in the plan.
         task_ix: usize,
-        /// The others.
+        /// The indexes of the other tasks.
         on: Vec<usize>,
     },
 }
 
 impl Edit<'_> {
-    /// Returns the places of the tasks that must be there.
+    /// Returns the indexes of tasks that must exist.
     fn places(&self) -> Vec<usize> {
         match self {
             Edit::Add(new) => new.on.clone(),
@@ -111,24 +111,24 @@ impl Edit<'_> {
     }
 }
 
-/// A task to be added.
+/// A new task.
 #[derive(Clone, Debug)]
 pub struct NewTask<'a> {
-    /// Its id; the dialect's rule makes one where it is absent.
+    /// Its id; by default, the dialect's rule creates one.
     pub id: Option<&'a str>,
-    /// What it is about.
+    /// Its title.
     pub title: &'a str,
     /// Other fields, by the dialect's own names, as typed.
     pub fields: &'a [(&'a str, &'a str)],
-    /// The tasks it depends on.
+    /// The indexes of its dependencies.
     pub on: Vec<usize>,
-    /// The place it is to have.
+    /// Its index in the list.
     pub at: usize,
-    /// A fresh UUID, for dialects whose ids are such.
+    /// A new UUID, for dialects with UUIDs as ids.
     pub minted: &'a str,
 }
 
-/// Makes an edit of an inspected text. `now` is the time, for dialects that keep when a plan was touched.
+/// Makes an edit of an inspected text. `now` is the time, for dialects that store when a plan was changed.
 pub fn edit(open: &Open, choice: &Choice<'_>, edit: &Edit<'_>, now: &str) -> Result<ChangedText, Problem> {
     let open = open.whole(choice);
     let inspection = &open.inspection;
@@ -169,7 +169,7 @@ pub(super) fn edited<T>(open: &Open, edit: impl FnOnce(&Editor<'_>) -> Result<T,
     edit(&Editor::new(linked, edits, &located)?)
 }
 
-/// Has the dialect make the rest of the file follow an edited list of tasks, and proves the text.
+/// Has the dialect update the rest of the file for an edited list of tasks, and proves the text.
 pub(super) fn prove_list(
     open: &Open,
     choice: &Choice<'_>,
@@ -210,14 +210,14 @@ pub(super) fn prove_list(
     })
 }
 
-/// An edit under way.
+/// An edit in progress.
 pub(super) struct Editor<'a> {
     pub(super) linked: &'a LinkedPlan,
-    /// How the dialect edits its plans.
+    /// The dialect's edits.
     pub(super) edits: &'static dyn Edits,
     pub(super) located: &'a LocatedPlan<'a>,
     table: &'static FieldTable,
-    /// The places of the tasks by what references call them; see [`Plan::find_task`].
+    /// The indexes of the tasks by their names in references; see [`Plan::find_task`].
     places: OnceCell<HashMap<Cow<'a, str>, usize>>,
 }
 
@@ -239,7 +239,7 @@ impl<'a> Editor<'a> {
         })
     }
 
-    /// Returns the place of the task that a reference names.
+    /// Returns the index of the task that a reference names.
     fn place_of(&self, name: &str) -> Option<usize> {
         let places = self.places.get_or_init(|| {
             let plan = &self.linked.plan;
@@ -256,7 +256,7 @@ impl<'a> Editor<'a> {
     }
 }
 
-/// Returns whether a field holds the title of a task where the dialect has no field for titles alone.
+/// Returns whether a field holds the title of a task if the dialect has no field for titles alone.
 fn holds_title(spec: &FieldSpec) -> bool {
     matches!(spec.field, Field::Description | Field::Goal) && spec.need == Need::Required
 }
@@ -283,7 +283,7 @@ impl Editor<'_> {
         })
     }
 
-    /// Returns the field that has the title of a task, as a new task gets it.
+    /// Returns the field for the title of a new task.
     fn title_key(&self) -> Option<&'static str> {
         let is_title = |spec: &&FieldSpec| spec.field == Field::Title || holds_title(spec);
         self.table.fields.iter().find(is_title).map(|spec| spec.name)
@@ -355,7 +355,7 @@ impl Editor<'_> {
         self.apply(&patches)
     }
 
-    /// Notes that give a task's failure as a reason name it as it is called now.
+    /// Updates the name of a task in notes that name its failure as a reason.
     fn renamed_causes(&self, task_ix: usize, to: &str) -> Vec<FieldEdit> {
         let plan = self.plan();
         let old = plan.task_name(task_ix);
@@ -370,8 +370,8 @@ impl Editor<'_> {
         skipped.filter_map(change).collect()
     }
 
-    /// Returns the places in a task's list of dependencies of those that name certain tasks, repeated ones and the task
-    /// itself among them, which are no edges.
+    /// Returns the indexes of references to certain tasks in a task's list of dependencies. Includes repeated ones and the task itself,
+    /// which are no edges.
     pub(super) fn references(&self, task_ix: usize, is_meant: impl Fn(usize) -> bool) -> Vec<usize> {
         let plan = self.plan();
         let names = |target: DependencyTarget| match target {
@@ -396,7 +396,7 @@ impl Editor<'_> {
         self.located.route(Owner::Task(task_ix)).unwrap_or_default().key(key)
     }
 
-    /// Refuses dependencies where the plan has no place for them.
+    /// Refuses dependencies if the plan has no place for them.
     pub(super) fn refuse_dependencies(&self) -> Result<(), Problem> {
         match self.key_of(Field::Dependencies) {
             Some(_) => Ok(()),
@@ -427,7 +427,7 @@ impl Editor<'_> {
         self.push_all(&changes)
     }
 
-    /// Makes several additions to one list; a list that is not there yet is made with all of them.
+    /// Makes several additions to one list; a missing list is created with all of them.
     fn push_all(&self, changes: &[FieldEdit]) -> Result<String, Problem> {
         let [first, ..] = changes else {
             return Ok(self.located.document.source().as_str().to_owned());
@@ -452,7 +452,7 @@ impl Editor<'_> {
         self.located.task(task_ix)?.get(key)
     }
 
-    /// Returns how this plan writes that something depends on a task.
+    /// Returns the form of a reference to a task in this plan.
     pub(super) fn reference(&self, task_ix: usize) -> PlainValue {
         self.edits.reference(self.plan(), task_ix)
     }
@@ -472,7 +472,7 @@ impl Editor<'_> {
         self.apply(&patches)
     }
 
-    /// Returns the patches that take references out of a task's list.
+    /// Returns the patches that remove references from a task's list.
     pub(super) fn without_references(&self, task_ix: usize, goes: impl Fn(usize) -> bool) -> Vec<Patch> {
         let plan = self.plan();
         let task = &plan.tasks()[task_ix];
@@ -497,7 +497,7 @@ impl Editor<'_> {
         places.into_iter().map(removal).collect()
     }
 
-    /// Returns whether comments on lines of their own stand in a task's list of dependencies.
+    /// Returns whether a task's list of dependencies has comments on their own lines.
     fn has_remarks(&self, task_ix: usize) -> bool {
         let Some(list) = self
             .list_of(task_ix)
@@ -505,7 +505,7 @@ impl Editor<'_> {
         else {
             return false;
         };
-        // What stands above the first item of a list in lines is no part of its span.
+        // Lines above the first item of a block list are not part of its span.
         let document = list.document();
         let start = list
             .row()
@@ -540,12 +540,12 @@ impl Editor<'_> {
         }])
     }
 
-    /// Returns the index among the elements of the list for a place among the tasks.
+    /// Returns the index among the elements of the list for an index among the tasks.
     pub(super) fn element_index(&self, at: usize) -> usize {
         let Some(task) = self.plan().tasks().get(at) else {
             return self.located.n_elements();
         };
-        // What is no object, or an alias, is not found by its rows.
+        // An element that is no object, or an alias, is not found by its rows.
         let position = || self.located.tasks.elements().position(|own| own.span() == task.span);
         let place = self.located.place(at).or_else(position);
         place.unwrap_or_else(|| self.located.n_elements())
@@ -585,7 +585,7 @@ impl Editor<'_> {
     fn default_of(&self, spec: &FieldSpec, new: &NewTask<'_>, at: usize) -> Option<PlainValue> {
         let plan = self.plan();
         let is_required = spec.need == Need::Required;
-        // What no task must have is given to a new one where the others have it.
+        // An optional field is added to a new task if all others have it.
         let is_usual = is_required || plan.tasks().iter().all(|task| plan.value(task, spec.field).is_some());
         match spec.field {
             Field::Id => match new.id {
@@ -657,8 +657,7 @@ impl Editor<'_> {
         self.apply(&patches)
     }
 
-    /// What was skipped because of a task that goes stays skipped, and nothing that becomes of another task with its name
-    /// brings it back.
+    /// A task that was skipped because of a removed one stays skipped, and a later task with the same name does not bring it back.
     fn gone_causes(&self, task_ix: usize) -> Vec<FieldEdit> {
         let plan = self.plan();
         let gone = plan.task_name(task_ix);
@@ -679,7 +678,7 @@ impl Editor<'_> {
         changes.collect()
     }
 
-    /// Puts a task elsewhere: what stands between the elements stays, the elements change places.
+    /// Moves a task: the text between the elements stays, and the elements are exchanged.
     fn shift(&self, task_ix: usize, to: usize, expected: &mut EditedList) -> Result<String, Problem> {
         let n_tasks = self.plan().tasks().len();
         let to = to.min(n_tasks.saturating_sub(1));
@@ -702,7 +701,7 @@ impl Editor<'_> {
         })
     }
 
-    /// Puts the tasks into another order.
+    /// Changes the order of the tasks.
     pub(super) fn permuted(&self, order: &[usize], expected: &mut EditedList) -> Result<String, Problem> {
         let mut place_of = vec![0; order.len()];
         for (new, &old) in order.iter().enumerate() {

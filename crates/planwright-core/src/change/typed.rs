@@ -27,7 +27,7 @@ pub(super) fn refuse_field(spec: &FieldSpec) -> Result<(), Problem> {
     ))
 }
 
-/// Returns what was typed as the value that a field takes.
+/// Converts typed text to the value of a field.
 pub(super) fn value_of(spec: &FieldSpec, typed: &str) -> Result<PlainValue, Problem> {
     let wrong = || {
         Problem::field(
@@ -41,7 +41,7 @@ pub(super) fn value_of(spec: &FieldSpec, typed: &str) -> Result<PlainValue, Prob
         )
     };
     let texts = || {
-        // A JSON list is taken as one; anything else is one text per line.
+        // A JSON list is parsed; otherwise each line is one text.
         let listed = json::parse(&SourceText::new(typed));
         match listed.document.root().map(PlainValue::of) {
             Some(list @ PlainValue::Array(_)) if listed.diagnostics.is_empty() => list,

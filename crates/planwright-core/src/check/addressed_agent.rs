@@ -140,7 +140,7 @@ static PHRASES: &[&[PhraseWord]] = &[
     ],
 ];
 
-/// Marks by which models tell who speaks. No prose has them.
+/// Marks with which models separate speakers. No prose has them.
 static MARKS: &[&str] = &[
     "</system>",
     "<system-reminder>",
@@ -167,7 +167,7 @@ pub(super) fn check(plan: &Plan, found: &mut CheckFindings) {
 fn finding(plan: &Plan, text: Text, start: usize, end: usize) -> Diagnostic {
     let span = plan.text_span(text);
     let said = plan.str(text).get(start..end).unwrap_or_default();
-    // Where the text has escapes, its place in the file is found by the same phrase there.
+    // If the text has escapes, its place in the file is found by the same phrase there.
     let place = first_in(plan.source().slice(span)).map_or(span, |(start, end)| Span {
         start: span.start + start as u32,
         end: span.start + end as u32,
@@ -214,7 +214,7 @@ fn phrase_in(text: &str) -> Option<(usize, usize)> {
             continue;
         }
         let word_end = end_of_word(bytes, at);
-        // In JSON, the first letter of a line may stand behind that of an escape.
+        // In JSON, the first letter of a line may follow that of an escape.
         let starts = [Some(at), is_escape(bytes, at).then_some(at + 1)];
         for start in starts.into_iter().flatten() {
             if begins_phrase(&bytes[start..word_end])
@@ -228,7 +228,7 @@ fn phrase_in(text: &str) -> Option<(usize, usize)> {
     None
 }
 
-/// Returns whether a phrase may begin with a word, by its first letter and its length: most words are passed over by it.
+/// Returns whether a phrase may start with a word, by its first letter and its length, to skip most words.
 fn begins_phrase(word: &[u8]) -> bool {
     let first = word.first().map_or(0, u8::to_ascii_lowercase);
     matches!(
@@ -268,12 +268,12 @@ fn end_of_word(bytes: &[u8], from: usize) -> usize {
     end
 }
 
-/// Returns whether the letter at a place is that of an escape, as of a line break in JSON.
+/// Returns whether the letter at an offset belongs to an escape, as of a line break in JSON.
 fn is_escape(bytes: &[u8], at: usize) -> bool {
     at >= 1 && bytes[at - 1] == b'\\' && matches!(bytes[at], b'n' | b'r' | b't')
 }
 
-/// Returns where a phrase ends that begins at a place; none where it does not.
+/// Returns the end of a phrase that starts at an offset; none if it does not.
 fn end_of(phrase: &[PhraseWord], bytes: &[u8], at: usize) -> Option<usize> {
     const MOST: usize = 4;
     let mut next = at;
@@ -297,7 +297,7 @@ fn end_of(phrase: &[PhraseWord], bytes: &[u8], at: usize) -> Option<usize> {
     Some(end)
 }
 
-/// Returns where a word ends that stands at a place and is one of these.
+/// Returns the end of a word at an offset that is one of these.
 fn word_at(words: &[&str], bytes: &[u8], at: usize) -> Option<usize> {
     let end = end_of_word(bytes, at);
     let word = bytes.get(at..end)?;
@@ -305,7 +305,7 @@ fn word_at(words: &[&str], bytes: &[u8], at: usize) -> Option<usize> {
     is_one.then_some(end)
 }
 
-/// Returns where the next word begins: behind spaces, line breaks, their escapes, and light punctuation.
+/// Returns the start of the next word: after spaces, line breaks, their escapes, and light punctuation.
 fn next_word(bytes: &[u8], from: usize) -> usize {
     let mut at = from;
     loop {

@@ -9,12 +9,12 @@ use crate::plan::Plan;
 use crate::plan::links::Edge;
 use crate::text::{Span, visible};
 
-/// Edges that may be looked at in search of shorter circles, over all knots of a plan.
+/// How many edges may be visited to find shorter cycles, over all components of a plan.
 const SEARCH_BUDGET: usize = 4_000_000;
 
-/// Reports circles and returns every task that is in one.
+/// Reports cycles and returns every task in one.
 pub(super) fn check(plan: &Plan, links: &Links, found: &mut CheckFindings) -> Vec<usize> {
-    // Where every task depends on earlier ones only, as most plans are written, there can be no circle.
+    // If every task depends only on earlier ones, as in most plans, there is no cycle.
     if (0..links.n_tasks()).all(|ix| links.of(ix).iter().all(|edge| (edge.to as usize) < ix)) {
         return Vec::new();
     }
@@ -31,7 +31,7 @@ pub(super) fn check(plan: &Plan, links: &Links, found: &mut CheckFindings) -> Ve
     while let Some(knot) = knots.pop() {
         let cost = knot.len() + knot.iter().map(|&ix| links.of(ix as usize).len()).sum::<usize>();
         if budget < cost {
-            // Circles are still found, one after another in a single walk, but no longer the shortest ones.
+            // Cycles are still found, in a single walk, but no longer the shortest ones.
             for cycle in walk(links, &mut alive, &knot) {
                 found.push(finding(plan, &cycle));
             }
@@ -40,7 +40,7 @@ pub(super) fn check(plan: &Plan, links: &Links, found: &mut CheckFindings) -> Ve
         budget -= cost;
         let cycle = search.shortest(&knot, &mut budget);
         found.push(finding(plan, &cycle));
-        // What remains of the knot without this circle may hold others that share no task with it.
+        // The rest of the component may have other cycles that share no task with this one.
         for step in &cycle {
             alive[step.from as usize] = false;
         }
@@ -51,7 +51,7 @@ pub(super) fn check(plan: &Plan, links: &Links, found: &mut CheckFindings) -> Ve
     in_cycle
 }
 
-/// An edge of a circle with the task it starts from.
+/// An edge of a cycle, and its first task.
 #[derive(Clone, Copy)]
 struct CycleEdge {
     from: u32,
@@ -59,7 +59,7 @@ struct CycleEdge {
 }
 
 fn finding(plan: &Plan, cycle: &[CycleEdge]) -> Diagnostic {
-    // Begin with the task that stands first in the file.
+    // Start with the first task in the file.
     let first = (0..cycle.len()).min_by_key(|&ix| cycle[ix].from).unwrap_or(0);
     let steps: Vec<CycleEdge> = cycle[first..].iter().chain(&cycle[..first]).copied().collect();
     let mut names: Vec<_> = steps.iter().map(|step| plan.task_name(step.from as usize)).collect();
@@ -84,14 +84,14 @@ fn finding(plan: &Plan, cycle: &[CycleEdge]) -> Diagnostic {
 
 const UNSEEN: u32 = u32::MAX;
 
-/// Finds groups of tasks that can all reach each other: Tarjan's algorithm with its recursion laid out flat.
-/// Its tables are as large as the plan and used again, so that many small knots stay cheap.
+/// Finds strongly connected components, with Tarjan's algorithm without recursion. Its tables are as large as the plan and reused, so that
+/// many small components stay cheap.
 struct CycleFinder<'l> {
     links: &'l Links,
     order: Vec<u32>,
     low: Vec<u32>,
     on_stack: Vec<bool>,
-    /// Tasks being visited, each with how many of its edges were followed.
+    /// Visited tasks, each with the number of its edges that were followed.
     frames: Vec<(u32, usize)>,
 }
 
@@ -106,7 +106,7 @@ impl<'l> CycleFinder<'l> {
         }
     }
 
-    /// Returns the knots of two tasks or more among some tasks that are closed under the living edges.
+    /// Returns the components of two or more tasks among some tasks that are closed under the remaining edges.
     fn within(&mut self, alive: &[bool], among: &[u32]) -> Vec<Vec<u32>> {
         for &ix in among {
             self.order[ix as usize] = UNSEEN;
@@ -166,11 +166,11 @@ impl<'l> CycleFinder<'l> {
     }
 }
 
-/// Returns circles that share no task, found in one walk along the edges: a walk that meets its own path has found one,
-/// which is cut out before it goes on.
+/// Returns cycles that share no task, found in one walk along the edges. A walk that meets its own path has found one, which is removed
+/// before the walk continues.
 fn walk(links: &Links, alive: &mut [bool], knot: &[u32]) -> Vec<Vec<CycleEdge>> {
     let place_of = |ix: u32| knot.binary_search(&ix).ok();
-    // For each task of the knot how many of its edges were followed, and where on the path it is.
+    // For each task of the component, how many of its edges were followed, and its position on the path.
     let mut followed = vec![0usize; knot.len()];
     let mut on_path: Vec<Option<usize>> = vec![None; knot.len()];
     let mut cycles = Vec::new();
@@ -187,7 +187,7 @@ fn walk(links: &Links, alive: &mut [bool], knot: &[u32]) -> Vec<Vec<CycleEdge>> 
             on_path[place] = Some(path.len() - 1);
             let Some(&edge) = links.of(task_ix as usize).get(followed[place]) else {
                 on_path[place] = None;
-                // All of its edges lead nowhere: no circle goes through it any more.
+                // None of its edges leads to a cycle.
                 alive[task_ix as usize] = false;
                 path.pop();
                 continue;
@@ -218,13 +218,13 @@ fn walk(links: &Links, alive: &mut [bool], knot: &[u32]) -> Vec<Vec<CycleEdge>> 
     cycles
 }
 
-/// Breadth-first search inside one knot.
+/// Breadth-first search inside one component.
 struct Search<'l> {
     links: &'l Links,
-    /// Which knot a task belongs to, by the number of the last call.
+    /// The component of each task, by the number of the last call.
     knot_of: Vec<u32>,
     knot: u32,
-    /// Which search reached a task, and over which edge.
+    /// The search that reached a task, and its edge.
     reached: Vec<(u32, CycleEdge)>,
     round: u32,
 }
@@ -247,7 +247,7 @@ impl<'l> Search<'l> {
         }
     }
 
-    /// Returns a shortest circle of the knot; the shortest through some task where the budget ends first.
+    /// Returns a shortest cycle of the component; the shortest through some task if the budget ends first.
     fn shortest(&mut self, knot: &[u32], budget: &mut usize) -> Vec<CycleEdge> {
         self.knot += 1;
         for &ix in knot {
@@ -266,7 +266,7 @@ impl<'l> Search<'l> {
         best
     }
 
-    /// Returns the shortest circle through a task if it is shorter than `limit`.
+    /// Returns the shortest cycle through a task if it is shorter than `limit`.
     fn through(&mut self, start: u32, limit: usize, budget: &mut usize) -> Option<Vec<CycleEdge>> {
         self.round += 1;
         let mut queue = vec![(start, 0u32)];

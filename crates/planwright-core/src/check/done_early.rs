@@ -20,7 +20,7 @@ pub(super) fn check(plan: &Plan, links: &Links, found: &mut CheckFindings) {
         let others = unmet.count();
         let dependency = &plan.tasks()[first.to as usize];
         let words = plan.lifecycle;
-        // A status that is not written is meant by default: then the task itself is the place.
+        // A missing status is the default: then the finding points at the task itself.
         let (place, says) = match dependency.status_span == dependency.span {
             true => (plan.name_span(dependency), "it has no status, which means pending"),
             false => (dependency.status_span, "its status is here"),
@@ -53,7 +53,7 @@ pub(super) fn check(plan: &Plan, links: &Links, found: &mut CheckFindings) {
     }
 }
 
-/// The same for stages, where the plan does not write the dependency down: worth a note only.
+/// Checks stages in the same way. The plan does not write such a dependency, so a note is enough.
 fn check_stages(plan: &Plan, found: &mut CheckFindings) {
     let open = plan
         .tasks()

@@ -20,7 +20,7 @@ pub(super) fn check(plan: &Plan, links: &Links, found: &mut CheckFindings) {
             plan.all_dependencies()[dependency_ix],
             plan.all_dependencies()[earlier_ix],
         );
-        // The one before it stands in the same list.
+        // The previous one is in the same list.
         let before = plan.all_dependencies()[dependency_ix - 1].span;
         let written = plan.source().slice(dependency.span).trim_matches(['"', '\'']);
         let diagnostic = Diagnostic::new(
@@ -43,11 +43,11 @@ pub(super) fn check(plan: &Plan, links: &Links, found: &mut CheckFindings) {
     }
 }
 
-/// Returns what to delete: the line of an item that has one to itself, comment included, else what lies between it and the
-/// item before it; nothing where a comment stands there, which may be about either.
+/// Returns the span to delete. That is the line of an item on its own line, with its comment, otherwise the text between it and the
+/// previous item. None if a comment in between may belong to either.
 fn cut(source: &SourceText, before: Span, item: Span) -> Option<Span> {
     let text = source.as_str();
-    // Looks back over the dash and no further: lines may be long, and full of repeated items.
+    // Searches only back to the dash: lines may be long, and full of repeated items.
     let lead = text.get(..item.start as usize)?.trim_end_matches(' ');
     let line = lead.strip_suffix('-').map(|lead| lead.trim_end_matches(' '));
     if let Some(line) = line.filter(|lead| lead.ends_with('\n')).map(str::len) {

@@ -6,7 +6,7 @@ use crate::diagnostic::{Diagnostic, Severity};
 use crate::plan::Plan;
 
 pub(super) fn check(plan: &Plan, found: &mut CheckFindings) {
-    // A file without the list at all has a finding of its own.
+    // A file without the list has a finding of its own.
     let Some(span) = plan.tasks_span.filter(|_| plan.tasks().is_empty()) else {
         return;
     };

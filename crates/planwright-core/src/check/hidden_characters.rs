@@ -20,7 +20,7 @@ pub(super) fn check(plan: &Plan, found: &mut CheckFindings) {
     }
 }
 
-/// Returns whether a character is never shown, whatever is around it. Control characters have findings of their own.
+/// Returns whether a character is never visible, in any context. Control characters have findings of their own.
 fn may_hide(c: char) -> bool {
     !is_visible(c) && !c.is_control() && !matches!(c, '\u{2028}' | '\u{2029}')
 }
@@ -115,8 +115,8 @@ fn is_needed(chars: &[char], start: usize, end: usize, is_rtl: bool) -> bool {
     }
 }
 
-/// Returns whether letters of a script join, so that it has to be said where they do not: Arabic, Syriac, N'Ko, the scripts of
-/// India and South-East Asia, Mongolian.
+/// Returns whether letters of a script join, so that a text must mark where they do not: Arabic, Syriac, N'Ko, the scripts of India and
+/// South-East Asia, Mongolian.
 fn joins(c: char) -> bool {
     matches!(c, '\u{600}'..='\u{8ff}' | '\u{900}'..='\u{dff}' | '\u{e00}'..='\u{109f}' | '\u{1780}'..='\u{18af}'
         | '\u{1a00}'..='\u{1cff}' | '\u{a8e0}'..='\u{a8ff}' | '\u{fb50}'..='\u{fdff}' | '\u{fe70}'..='\u{fefc}')
@@ -126,7 +126,7 @@ fn is_emoji(c: char) -> bool {
     matches!(c, '\u{fe0f}' | '\u{a9}' | '\u{ae}' | '\u{2190}'..='\u{2bff}' | '\u{3030}' | '\u{1f000}'..='\u{1faff}')
 }
 
-/// Returns the characters of a text as it is written, each with its place: escapes between double quotes are what they stand for.
+/// Returns the characters of a text in the file, each with its span. Escapes between double quotes are decoded.
 fn characters(slice: &str, start: u32) -> Vec<(char, Span)> {
     let has_escapes = slice.starts_with('"');
     let mut all = Vec::with_capacity(slice.len());
@@ -147,7 +147,7 @@ fn characters(slice: &str, start: u32) -> Vec<(char, Span)> {
     all
 }
 
-/// Returns what an escape stands for, and its length. Those that hide nothing stand for a space.
+/// Returns the decoded escape, and its length. Visible ones count as a space.
 fn escape(rest: &str) -> (char, usize) {
     let number = |from: usize, n_digits: usize| {
         let digits = rest.get(from..from + n_digits)?;

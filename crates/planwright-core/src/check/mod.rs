@@ -1,4 +1,4 @@
-//! Rules that hold in every dialect: the graph of tasks, their statuses and texts, one rule per file. Never asks for the dialect.
+//! Rules that apply to every dialect: the graph of tasks, their statuses and texts, one rule per file. Never asks for the dialect.
 
 mod addressed_agent;
 mod cycle;
@@ -19,7 +19,7 @@ use crate::diagnostic::{Diagnostic, push_bounded};
 use crate::plan::{FieldValue, Links, Plan, Text};
 use crate::text::visible;
 
-/// Runs every rule over a plan; where syntax errors hide parts of it, only those that need no more than what was read.
+/// Runs every rule over a plan. If syntax errors hide parts of it, runs only the rules that the readable part is enough for.
 pub fn check(plan: &Plan, links: &Links) -> Vec<Diagnostic> {
     let mut found = CheckFindings::default();
     hidden_characters::check(plan, &mut found);
@@ -38,7 +38,7 @@ pub fn check(plan: &Plan, links: &Links) -> Vec<Diagnostic> {
     found.list
 }
 
-/// What the rules found, up to a limit.
+/// The findings of the rules, up to a limit.
 #[derive(Default)]
 struct CheckFindings {
     list: Vec<Diagnostic>,
@@ -65,7 +65,7 @@ fn texts(plan: &Plan) -> impl Iterator<Item = Text> {
     })
 }
 
-/// Returns names as `a -> b -> a`, long lists cut in the middle, odd characters shown escaped.
+/// Returns names as `a -> b -> a`, with long lists shortened in the middle and special characters escaped.
 fn path_of<'n>(names: impl ExactSizeIterator<Item = std::borrow::Cow<'n, str>>) -> String {
     const HEAD: usize = 12;
     const TAIL: usize = 3;

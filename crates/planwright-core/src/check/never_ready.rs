@@ -7,7 +7,7 @@ use crate::plan::links::Dependents;
 use crate::plan::{LinkProblem, Links, Plan, Status};
 use crate::text::visible;
 
-/// What is at the end of a chain.
+/// The cause at the end of a chain.
 #[derive(Clone, Copy, PartialEq)]
 enum StuckCause {
     Cycle,
@@ -15,7 +15,7 @@ enum StuckCause {
     Status,
 }
 
-/// For each task that is stuck: why, and the next task on the way there (itself at the end of the way).
+/// For each stuck task, the cause, and the next task towards it (itself at the end).
 type StuckReasons = Vec<Option<(StuckCause, u32)>>;
 
 pub(super) fn check(plan: &Plan, links: &Links, in_cycle: &[usize], found: &mut CheckFindings) {
@@ -60,20 +60,20 @@ pub(super) fn check(plan: &Plan, links: &Links, in_cycle: &[usize], found: &mut 
     }
 }
 
-/// Returns whether anything could hold a task back for good; most plans have nothing of the kind.
+/// Returns whether any task could be blocked forever; in most plans none can.
 fn may_be_stuck(plan: &Plan, links: &Links, in_cycle: &[usize]) -> bool {
     let stops = |status: Status| !matches!(status, Status::Pending | Status::Running | Status::Done);
     !in_cycle.is_empty() || !links.problems().is_empty() || plan.tasks().iter().any(|task| stops(task.status))
 }
 
-/// Lets everything run that can, and returns which tasks come to an end that lets others start.
+/// Simulates a run of all tasks, and returns which of them end in a state that releases others.
 fn run_through(plan: &Plan, links: &Links, dependents: &Dependents) -> Vec<bool> {
     let tasks = plan.tasks();
     let mut n_open: Vec<u32> = (0..tasks.len()).map(|ix| links.of(ix).len() as u32).collect();
     for problem in links.problems() {
         match *problem {
             LinkProblem::Repeated { .. } => {}
-            // A task that depends on itself, or on an unknown or unreadable task, is never released.
+            // A task that depends on itself, or on an unknown or unreadable task, never starts.
             LinkProblem::ItSelf { task_ix, .. }
             | LinkProblem::Unknown { task_ix, .. }
             | LinkProblem::Unreadable { task_ix, .. } => n_open[task_ix] += 1,
@@ -96,7 +96,7 @@ fn run_through(plan: &Plan, links: &Links, dependents: &Dependents) -> Vec<bool>
     ends
 }
 
-/// Walks from what is stuck to everything that waits for it, nearest first.
+/// Marks everything that waits for a stuck task, nearest first.
 fn spread(dependents: &Dependents, will_end: &[bool], fate: &mut StuckReasons, mut queue: Vec<u32>) {
     let mut at = 0;
     while let Some(&task_ix) = queue.get(at) {
@@ -114,7 +114,7 @@ fn spread(dependents: &Dependents, will_end: &[bool], fate: &mut StuckReasons, m
 }
 
 fn finding(plan: &Plan, links: &Links, fate: &StuckReasons, task_ix: usize, cause: StuckCause) -> Diagnostic {
-    /// Longer chains are cut: each task on them has a finding of its own.
+    /// Longer chains are shortened: each task in them has a finding of its own.
     const MAX_CHAIN: usize = 16;
     let mut chain = vec![task_ix];
     let mut end = task_ix;
@@ -153,7 +153,7 @@ fn finding(plan: &Plan, links: &Links, fate: &StuckReasons, task_ix: usize, caus
     )
     .with_label(path);
     if cause == StuckCause::Status {
-        // A failed task may be retried: the plan is not wrong, only stuck.
+        // A failed task may be retried: the plan has no error, but is stuck.
         diagnostic
             .with_severity(Severity::Note)
             .with_related(root.status_span, "its status is here")

@@ -1,4 +1,4 @@
-//! The rules that hold in every dialect: their ids and explanations.
+//! The rules that apply to every dialect: their ids and explanations.
 
 use crate::diagnostic::rules;
 

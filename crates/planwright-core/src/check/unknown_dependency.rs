@@ -6,7 +6,7 @@ use crate::diagnostic::{Diagnostic, Replacement};
 use crate::plan::{DependencyTarget, LinkProblem, Links, Plan, TaskName};
 use crate::text::visible;
 
-/// How many names may be compared in one plan: suggestions must not make a broken plan slow.
+/// The limit of name comparisons in one plan, so that suggestions do not slow down a broken plan.
 const MAX_COMPARISONS: usize = 500_000;
 
 pub(super) fn check(plan: &Plan, links: &Links, found: &mut CheckFindings) {
@@ -69,7 +69,7 @@ pub fn nearest_name<'n>(written: &str, names: impl Iterator<Item = &'n str>) -> 
     let scored = names
         .filter(|name| name.len().abs_diff(written.len()) <= 3)
         .filter_map(|name| {
-            // Numbered names that differ in the number are neighbours, not slips: only the same number is meant.
+            // Numbered names with different numbers are different tasks, not typing errors: only the same number matches.
             let (other_stem, other_number) = split_number(name);
             let is_same = stem.eq_ignore_ascii_case(other_stem);
             let distance = if is_same {
@@ -79,7 +79,7 @@ pub fn nearest_name<'n>(written: &str, names: impl Iterator<Item = &'n str>) -> 
             };
             (number == other_number).then_some((distance, name))
         });
-    // Of a name of one or two letters every other is a slip away: only letter case is forgiven there.
+    // Names of one or two letters are all similar: only letter case may differ.
     let most = (stem.chars().count() / 3).min(3);
     scored
         .filter(|&(distance, _)| distance <= most)

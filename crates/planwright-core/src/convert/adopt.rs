@@ -12,27 +12,27 @@ use crate::inspect::inspect_as;
 use crate::plan::Field;
 use crate::text::SourceText;
 
-/// What the user said to the planner.
+/// The user's input for the planner.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PlanningRequest<'w> {
-    /// What is to be reached.
+    /// The goal.
     pub goal: &'w str,
-    /// What must hold whatever is done.
+    /// The constraints.
     pub constraints: &'w [String],
-    /// What is known from before.
+    /// Earlier knowledge.
     pub memories: &'w [String],
-    /// Who planned.
+    /// The planner.
     pub by: Option<&'w str>,
-    /// The session that the plan belongs to, where its dialect has sessions.
+    /// The session of the plan, if its dialect has sessions.
     pub session: Option<&'w str>,
-    /// Whether tasks keep the ids that they are given with: those of tasks that there are.
+    /// Whether tasks keep their given ids, as those of existing tasks.
     pub keeps_ids: bool,
 }
 
-/// Makes a stored plan of a text that holds nothing but a planner's plan.
+/// Creates a stored plan from a text that holds only a planner's plan.
 ///
-/// Refused with all that stands in the way at once. What only planwright can know (ids, times, versions, states) may be missing,
-/// and is made anew in any case.
+/// Refuses it with all errors at once. Fields that only planwright can know (ids, times, versions, states) may be missing, and are replaced
+/// in any case.
 pub(crate) fn adopt(
     text: &str,
     dialect: &'static dyn Dialect,
@@ -62,7 +62,7 @@ pub(crate) fn adopt(
         .copied()
         .filter(|field| *field != Field::Id)
         .collect();
-    // Among tasks that there are, one without an id is new.
+    // Next to existing tasks, one without an id is new.
     let with_ids: Vec<Field> = planned.task.iter().copied().chain([Field::Id]).collect();
     let forgiven = Resets {
         task: if wish.keeps_ids { &with_ids } else { planned.task },
@@ -77,7 +77,7 @@ pub(crate) fn adopt(
         adjust: &|draft| {
             speak(draft, dialect, wish);
             if !wish.keeps_ids {
-                // Only a user leaves tasks out.
+                // Only a user excludes tasks.
                 draft.tasks.iter_mut().for_each(|task| task.held = false);
             }
             // A new version has the form of the plan that it replaces.
@@ -87,16 +87,16 @@ pub(crate) fn adopt(
     anew(&inspection, dialect, writer, &order, id_source)
 }
 
-/// Puts what the user said into the plan.
+/// Adds the user's input to the plan.
 pub(super) fn speak(draft: &mut PlanDraft, dialect: &dyn Dialect, wish: &PlanningRequest<'_>) {
     let head = &mut draft.head;
     let has_place = |field: Field| name_of(dialect, field).is_some();
     match has_place(Field::Goal) {
-        // Where a plan says for which task it was made, that is the user's.
+        // If a plan names the task that it was made for, the user's goal replaces it.
         true => head.set_text(Field::Goal, wish.goal),
         false if head.text(Field::Title).is_none() => {
             head.set_text(Field::Title, first_line(wish.goal));
-            // A title is one line: the rest of the goal belongs where the plan has room for it.
+            // A title is one line: the rest of the goal goes to the description, if the plan has one.
             if head.text(Field::Description).is_none() && has_plan_description(dialect) {
                 head.set_text(Field::Description, wish.goal);
             }
@@ -115,7 +115,7 @@ pub(super) fn speak(draft: &mut PlanDraft, dialect: &dyn Dialect, wish: &Plannin
     }
 }
 
-/// Returns true where plans of a dialect have a description of their own.
+/// Returns whether plans of a dialect have their own description.
 fn has_plan_description(dialect: &dyn Dialect) -> bool {
     let has = |table: &FieldTable, field: Field| table.fields.iter().any(|spec| spec.field == field);
     let mut tables = dialect.tables().iter();

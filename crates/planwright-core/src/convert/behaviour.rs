@@ -5,7 +5,7 @@ use crate::inspect::LinkedPlan;
 use crate::plan::lifecycle::{OnFailure, TaskOrder};
 use crate::plan::{Plan, Slots, Status};
 
-/// Returns the changes of behaviour from one plan to the other.
+/// Returns the differences in behaviour between two plans.
 pub(super) fn changes(from: &LinkedPlan, to: &LinkedPlan) -> Vec<Loss> {
     let mut losses = Vec::new();
     let mut changed =
@@ -76,7 +76,7 @@ fn order(order: TaskOrder) -> &'static str {
     }
 }
 
-/// Returns the tasks in the order in which they would go if all were ready.
+/// Returns the order in which the tasks would start if all were ready.
 fn turns(plan: &Plan) -> Vec<usize> {
     let mut turns: Vec<usize> = (0..plan.tasks().len()).collect();
     match plan.lifecycle.order {
@@ -92,7 +92,7 @@ fn n_stages(plan: &Plan) -> u32 {
     last.map_or(0, |stage| stage + 1)
 }
 
-/// Finds tasks that were free to start behind a skipped one and are not any more.
+/// Finds tasks that could start after a skipped one and no longer can.
 fn stuck(from: &LinkedPlan, to: &LinkedPlan) -> Vec<Loss> {
     let (old, new) = (from.plan.lifecycle, to.plan.lifecycle);
     if !old.skipped_satisfies || new.skipped_satisfies {

@@ -15,14 +15,14 @@ use crate::document::{NodeRef, yaml};
 use crate::inspect::inspect_as;
 use crate::text::SourceText;
 
-/// The version of what stands in the extension member.
+/// The version of the extension member.
 const VERSION: &str = "1";
 
 type EmbeddedMembers = Vec<(String, PlainValue)>;
 
-/// Adds the originals of a plan and of its tasks to what is written of them.
+/// Adds the originals of a plan and of its tasks to the written members.
 pub(super) fn carry(source: &ConversionSource<'_>, composed: &mut Composed) {
-    // A plan that came back with what it carried before keeps that: it leads further than the way it came.
+    // If a plan already carries an original, that one is kept: it is the older one.
     let mut carries = false;
     composed.change_holder(|holder| carries = get(holder, EXTENSION).is_some());
     if carries {
@@ -52,7 +52,7 @@ pub(super) fn carry(source: &ConversionSource<'_>, composed: &mut Composed) {
     }
 }
 
-/// Returns what the originals alone give back.
+/// Returns the text that the originals alone restore.
 fn laid_out(source: &ConversionSource<'_>) -> Option<String> {
     let writer = source.linked.dialect.writer()?;
     Some(writer.lay_out(Composed {
@@ -62,14 +62,14 @@ fn laid_out(source: &ConversionSource<'_>) -> Option<String> {
     }))
 }
 
-/// What a plan carries of another.
+/// The original that a plan carries.
 struct Carried {
     form: String,
     original: EmbeddedMembers,
     written: EmbeddedMembers,
-    /// The text that it was.
+    /// Its text.
     text: Option<String>,
-    /// For each task of the carrier what it carries; none for those that came later.
+    /// For each task of the carrier, its original; none for tasks that were added later.
     tasks: Vec<Option<CarriedTask>>,
 }
 
@@ -80,7 +80,7 @@ struct CarriedTask {
 }
 
 impl Carried {
-    /// Reads what a plan carries of a plan in the target's dialect.
+    /// Reads the original in the target's dialect that a plan carries.
     fn read(source: &ConversionSource<'_>, target: &dyn Dialect) -> Option<Self> {
         let record = source.root().get(EXTENSION)?;
         let is = |key: &str, text: &str| record.get(key).is_some_and(|value| value.value() == text);
@@ -97,7 +97,7 @@ impl Carried {
         })
     }
 
-    /// Returns whether the carrier has the tasks it was written with, in their order.
+    /// Returns whether the carrier still has its original tasks, in order.
     fn has_all_in_order(&self) -> bool {
         let in_place = |(ix, task): (usize, &Option<CarriedTask>)| task.as_ref().is_some_and(|task| task.place == ix);
         self.tasks.iter().enumerate().all(in_place)
@@ -122,7 +122,7 @@ fn members_of(node: NodeRef<'_>) -> Option<EmbeddedMembers> {
     }
 }
 
-/// Converts a plan back to the dialect it came from, with what it carries; none where it carries nothing that can be used.
+/// Converts a plan back to its original dialect; none if it carries no usable original.
 pub(super) fn restore(conversion: &Conversion<'_, '_>, id_source: &mut IdSource<'_>) -> Option<Converted> {
     let carried = Carried::read(conversion.source, conversion.target)?;
     let form = Some(carried.form.clone());
@@ -141,7 +141,7 @@ pub(super) fn restore(conversion: &Conversion<'_, '_>, id_source: &mut IdSource<
         conversion.writer.mark_edited(&mut merged);
     }
     let mut losses = losses_of(conversion, &carried, left_now, &left_then, report);
-    // What came in between, and has no place in this form.
+    // Changes since then that this form cannot hold.
     let is_news = |remark: &WriterRemark| remark.kind == LossKind::Lost && !report_then.remarks.contains(remark);
     let news = report_now.remarks.into_iter().filter(is_news);
     let news: Vec<Loss> = news.map(|remark| conversion.loss(remark)).collect();
@@ -173,7 +173,7 @@ pub(super) fn restore(conversion: &Conversion<'_, '_>, id_source: &mut IdSource<
     conversion.finish(text, losses).ok()
 }
 
-/// Returns that the comments of the original are lost, where it had any.
+/// Returns the loss of the original's comments, if it had any.
 fn lost_comments(conversion: &Conversion<'_, '_>, carried: &Carried) -> Option<Loss> {
     let is_yaml = conversion.target.carriers().first() == Some(&CarrierKind::Yaml);
     let text = carried.text.as_ref().filter(|_| is_yaml)?;
@@ -184,7 +184,7 @@ fn lost_comments(conversion: &Conversion<'_, '_>, carried: &Carried) -> Option<L
     })
 }
 
-/// Returns that documents which follow the original are lost, where there were any.
+/// Returns the loss of documents after the original, if there were any.
 fn lost_documents(conversion: &Conversion<'_, '_>, carried: &Carried) -> Option<Loss> {
     let is_yaml = conversion.target.carriers().first() == Some(&CarrierKind::Yaml);
     let text = carried.text.as_ref().filter(|_| is_yaml)?;
@@ -193,7 +193,7 @@ fn lost_documents(conversion: &Conversion<'_, '_>, carried: &Carried) -> Option<
     Some(conversion.lost(None, "documents", message.to_owned()))
 }
 
-/// Returns whether a text is that of the originals which are carried beside it.
+/// Returns whether a text equals the one of its embedded originals.
 fn is_original(text: &str, conversion: &Conversion<'_, '_>, carried: &Carried) -> bool {
     let inspection = inspect_as(&SourceText::new(text), conversion.target);
     let Some(source) = ConversionSource::new(&inspection) else {
@@ -208,7 +208,7 @@ fn is_original(text: &str, conversion: &Conversion<'_, '_>, carried: &Carried) -
         && pairs.into_iter().all(|(one, other)| same(one, other))
 }
 
-/// Returns members with what no JSON number can be, such as `.inf`, as the text that carries it.
+/// Replaces values that JSON numbers cannot hold, such as `.inf`, by the carrying text.
 fn plain_members(members: &EmbeddedMembers) -> EmbeddedMembers {
     members
         .iter()
@@ -229,7 +229,7 @@ fn plain_value(value: &PlainValue) -> PlainValue {
     }
 }
 
-/// Reads the carrier as it was written: what each task says it was, and new tasks as they are.
+/// Reads the carrier as it was written: the originals of tasks, and new tasks unchanged.
 fn draft_as_written(conversion: &Conversion<'_, '_>, carried: &Carried, now: &PlanDraft) -> Option<PlanDraft> {
     let dialect = conversion.source.linked.dialect;
     let writer = dialect.writer()?;
@@ -249,7 +249,7 @@ fn draft_as_written(conversion: &Conversion<'_, '_>, carried: &Carried, now: &Pl
         ..*conversion
     };
     let mut draft = as_written.draft(Some(carried.form.clone())).ok()?;
-    // What came later was not written at all, and differs from itself in nothing.
+    // A later task was not written then, and has no differences.
     for ((then, now), carried) in draft.tasks.iter_mut().zip(&now.tasks).zip(&carried.tasks) {
         if carried.is_none() {
             *then = now.clone();
@@ -258,7 +258,7 @@ fn draft_as_written(conversion: &Conversion<'_, '_>, carried: &Carried, now: &Pl
     (draft.tasks.len() == now.tasks.len()).then_some(draft)
 }
 
-/// Gives tasks the ids they had, unless the carrier has given them others.
+/// Gives tasks their original ids, unless the carrier has changed them.
 fn name_as_before(
     conversion: &Conversion<'_, '_>,
     carried: &Carried,
@@ -295,7 +295,7 @@ fn has_same_edges(then: &PlanDraft, now: &PlanDraft) -> bool {
     pairs.all(|(then, now)| then.dependencies == now.dependencies && then.stage == now.stage)
 }
 
-/// Composes with a source of ids that always makes the same, so that what it makes is no difference. Returns what is left, too.
+/// Composes with a constant source of ids, so that ids cause no differences. Returns the rest of the draft, too.
 fn compose_plainly(conversion: &Conversion<'_, '_>, mut draft: PlanDraft) -> (Composed, PlanDraft, WriterReport) {
     let mut counter = 0u128;
     let mut fresh = || {
@@ -326,7 +326,7 @@ fn merge(conversion: &Conversion<'_, '_>, carried: &Carried, three: [&Composed; 
     }
 }
 
-/// Merges an original with what the carrier makes of it: as written, as it is now, and the latter with real names and times.
+/// Merges an original with the members of the carrier: those as written, those now, and the latter with real names and times.
 fn merge_members(
     original: &[(String, PlainValue)],
     three: [&[(String, PlainValue)]; 3],
@@ -361,7 +361,7 @@ fn get<'m>(members: &'m [(String, PlainValue)], key: &str) -> Option<&'m PlainVa
     members.iter().find(|(own, _)| own == key).map(|(_, value)| value)
 }
 
-/// Returns what is lost or made up beside the originals: what the carrier has gained, and new tasks.
+/// Returns what is lost or invented in addition to the originals: additions to the carrier, and new tasks.
 fn losses_of(
     conversion: &Conversion<'_, '_>,
     carried: &Carried,

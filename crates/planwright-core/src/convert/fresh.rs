@@ -14,7 +14,7 @@ use crate::plan::lifecycle::TaskOrder;
 use crate::plan::{Field, PLACEHOLDER, Plan, Priority, Slots};
 use crate::text::SourceText;
 
-/// Returns the least plan of a dialect that has no errors: without tasks, or with one to be replaced where the dialect wants one.
+/// Returns the smallest plan of a dialect without errors: without tasks, or with a placeholder if the dialect needs one.
 pub fn new_plan(
     dialect: &'static dyn Dialect,
     title: &str,
@@ -33,7 +33,7 @@ pub fn new_plan(
     }
 }
 
-/// Returns whether the only task of a plan is the placeholder that [`new_plan`] wrote, with nothing changed or added.
+/// Returns whether the only task of a plan is the unchanged placeholder of [`new_plan`].
 pub fn is_untouched_placeholder(linked: &LinkedPlan) -> bool {
     if !linked.plan.is_placeholder_alone() {
         return false;
@@ -77,7 +77,7 @@ pub(super) fn draft_with(tasks: Vec<DraftTask>) -> PlanDraft {
     }
 }
 
-/// Returns a draft as a text, with what became of what the user said; refused where the text has errors.
+/// Returns a draft as text, with notes about the user's input; refuses a text with errors.
 pub(super) fn written(
     dialect: &'static dyn Dialect,
     mut draft: PlanDraft,
@@ -95,7 +95,7 @@ pub(super) fn written(
     }
 }
 
-/// Returns a plan with one task, for what is too small to be planned.
+/// Returns a plan with one task, for work that needs no planning.
 pub fn single_plan(
     dialect: &'static dyn Dialect,
     wish: &PlanningRequest<'_>,

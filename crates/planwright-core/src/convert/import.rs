@@ -21,13 +21,13 @@ use crate::text::{SourceText, Span, visible};
 pub struct Imported {
     /// The text.
     pub text: String,
-    /// What the user should know: findings in the text that was imported, none of them an error.
+    /// Notes for the user: findings in the imported text, none of them an error.
     pub notes: Vec<Diagnostic>,
 }
 
 /// Imports a text as a plan of a dialect.
 ///
-/// Refused with all that stands in the way at once: the errors of the text, or those of what would be stored.
+/// Refuses it with all errors at once: those of the text, or those of the stored plan.
 pub fn import(
     source: &SourceText,
     dialect: &'static dyn Dialect,
@@ -56,7 +56,7 @@ pub fn import(
     }
 }
 
-/// Takes the plan out of what surrounds it.
+/// Extracts the plan from the surrounding text.
 fn as_is(inspection: &Inspection, dialect: &'static dyn Dialect) -> Result<Imported, Vec<Diagnostic>> {
     let inner = match inspection.carrier {
         Some((CarrierKind::Json, span)) => inspection.source.slice(span),
@@ -84,17 +84,17 @@ fn as_is(inspection: &Inspection, dialect: &'static dyn Dialect) -> Result<Impor
     }
 }
 
-/// How a plan is written anew.
+/// How a plan is rewritten.
 pub(super) struct Rewriting<'a> {
-    /// What it forgets.
+    /// The fields that it resets.
     pub(super) resets: &'a Resets<'a>,
-    /// What may be missing because it is made anew.
+    /// The fields that may be missing because they are reset.
     pub(super) forgives: Option<&'a Resets<'a>>,
-    /// What else is to be said in it.
+    /// Further changes of the draft.
     pub(super) adjust: &'a dyn Fn(&mut PlanDraft),
 }
 
-/// Writes the plan anew in the form that is stored.
+/// Rewrites the plan in the form that is stored.
 pub(super) fn anew(
     inspection: &Inspection,
     dialect: &'static dyn Dialect,
@@ -125,7 +125,7 @@ pub(super) fn anew(
     keep_unknown(&source, dialect, &mut composed);
     let text = writer.lay_out(composed);
     let stored = inspect_as(&SourceText::new(text.as_str()), dialect);
-    // Places in a text that the user does not have are of no use.
+    // Spans in a text that the user does not have are useless.
     let errors = errors_of(&stored).into_iter().map(Diagnostic::without_places);
     let errors: Vec<Diagnostic> = errors.collect();
     match errors.is_empty() {
@@ -134,7 +134,7 @@ pub(super) fn anew(
     }
 }
 
-/// Puts what a dialect has no field for into the description, where agents read it: titles, files and criteria.
+/// Adds fields that a dialect does not have to the description, where agents read them: titles, files and criteria.
 fn describe_unknown(source: &ConversionSource<'_>, dialect: &dyn Dialect, draft: &mut PlanDraft) {
     for (task_ix, member) in source.unknown(dialect) {
         let key = member.key.value();
@@ -173,14 +173,14 @@ fn words_of(value: &PlainValue) -> Option<String> {
     }
 }
 
-/// Returns whether a finding says that a field is missing which is made anew anyway.
+/// Returns whether a finding reports a missing field that is reset anyway.
 pub(super) fn is_missing_one(error: &Diagnostic, dialect: &dyn Dialect, resets: &Resets<'_>) -> bool {
     let mut anew = resets.head.iter().chain(resets.task);
     let is_it = |missing: &str| anew.any(|&field| name_of(dialect, field) == Some(missing));
     error.missing.is_some_and(is_it)
 }
 
-/// Forgets what a plan was before it was imported.
+/// Resets what a plan was before the import.
 fn begin_again(draft: &mut PlanDraft, resets: &Resets<'_>) {
     draft.head.retain(|given| !resets.head.contains(&given.field));
     for task in &mut draft.tasks {
@@ -194,7 +194,7 @@ fn begin_again(draft: &mut PlanDraft, resets: &Resets<'_>) {
     }
 }
 
-/// Adds what the dialect does not know: its tool ignores it, and others may not.
+/// Adds members that the dialect does not know: its tool ignores them, and others may not.
 fn keep_unknown(source: &ConversionSource<'_>, dialect: &dyn Dialect, composed: &mut Composed) {
     let mut head = Vec::new();
     for (task_ix, member) in source.unknown(dialect) {
@@ -208,12 +208,12 @@ fn keep_unknown(source: &ConversionSource<'_>, dialect: &dyn Dialect, composed: 
     composed.change_holder(|holder| holder.extend(head));
 }
 
-/// The fields of a text that import does not take as they are.
+/// The fields of a text that import resets or checks.
 struct GivenFields {
     fields: Vec<GivenField>,
-    /// The words of a new plan.
+    /// The values of a new plan.
     fresh: Vec<&'static str>,
-    /// Rules that say nothing where they find something in a field that is made anew.
+    /// Rules whose findings about reset fields are ignored.
     overlooked: Vec<&'static Rule>,
 }
 
@@ -222,9 +222,9 @@ struct GivenField {
     span: Span,
     name: &'static str,
     value: PlainValue,
-    /// Made anew whatever it says; otherwise kept where it is sound.
+    /// Reset in any case; otherwise kept if valid.
     is_reset: bool,
-    /// The place of the task it belongs to, counted from 1; 0 for the plan.
+    /// The number of its task, from 1; 0 for the plan.
     place: usize,
 }
 
@@ -262,14 +262,14 @@ impl GivenFields {
         }
     }
 
-    /// Returns the field that a place lies in.
+    /// Returns the field that contains a span.
     fn at(&self, span: Span) -> Option<&GivenField> {
         let ix = self.fields.partition_point(|field| field.span.start <= span.start);
         let field = self.fields.get(ix.checked_sub(1)?)?;
         field.span.contains(span).then_some(field)
     }
 
-    /// Sorts findings into errors and notes: an invalid value that is not taken is no obstacle.
+    /// Sorts findings into errors and notes: an invalid value that is reset is no obstacle.
     fn judge(&self, found: &[Diagnostic]) -> (Vec<Diagnostic>, Vec<Diagnostic>) {
         let of_values = [&INVALID_FIELD, &INVALID_STATUS, &QUOTED_VALUE, &INVALID_TIMESTAMP];
         let (mut errors, mut notes) = (Vec::new(), Vec::new());
@@ -286,7 +286,7 @@ impl GivenFields {
                         .push(Diagnostic::new(&rules::IMPORT_DEFAULT, field.span, message).with_help(&finding.message));
                 }
                 None if finding.severity == Severity::Error => errors.push(finding.clone()),
-                // Advice about the plan's own fields that are made anew does not apply to the new plan.
+                // Advice about reset fields of the plan does not apply to the new plan.
                 None if field.is_some_and(|field| field.is_reset && field.place == 0) => {}
                 None => notes.push(finding.clone()),
             }
@@ -294,7 +294,7 @@ impl GivenFields {
         (errors, notes)
     }
 
-    /// Returns a note for each field that is made anew and said something else, once for all tasks.
+    /// Returns a note for each reset field with another value, once for all tasks.
     fn reset_notes(&self, known: &[Diagnostic]) -> Vec<Diagnostic> {
         let known: HashSet<Option<Span>> = known.iter().map(|note| note.span).collect();
         let says = |field: &&GivenField| field.is_reset && !self.is_fresh(field);
@@ -311,7 +311,7 @@ impl GivenFields {
         notes
     }
 
-    /// Returns whether a field says what a new plan would say.
+    /// Returns whether a field has the value of a new plan.
     fn is_fresh(&self, field: &GivenField) -> bool {
         match &field.value {
             PlainValue::Null => true,
@@ -324,7 +324,7 @@ impl GivenFields {
     }
 }
 
-/// Returns what a writer changed of what it was given; all else in a new plan is made up, and that is what it is for.
+/// Returns what a writer changed of its input; other invented values are expected in a new plan.
 pub(super) fn changes(report: &WriterReport) -> Vec<Diagnostic> {
     let changed = report.remarks.iter().filter(|remark| remark.kind != LossKind::Invented);
     let notes = changed.map(|remark| {

@@ -1,4 +1,4 @@
-//! Migrates an older form of a dialect to the newest, by changes of the text: all of them or none.
+//! Migrates an older form of a dialect to the newest, by patches of the text: all of them or none.
 
 use super::source::{ConversionSource, owned};
 use super::{ConversionRefusal, MAX_EDGES, errors_of, rules};
@@ -15,13 +15,13 @@ use crate::text::{SourceText, visible};
 pub struct Migrated {
     /// The text.
     pub text: String,
-    /// What changed beyond the form, as findings in the old text.
+    /// Changes beyond the form, as findings in the old text.
     pub notes: Vec<Diagnostic>,
-    /// What was found in the new text: never an error.
+    /// The inspection of the new text, without errors.
     pub inspection: Inspection,
 }
 
-/// Brings an inspected plan to the newest form of its dialect. Unknown members and the layout of the text stay.
+/// Migrates an inspected plan to the newest form of its dialect. Unknown members and the layout of the text stay.
 ///
 /// The new text passes [`inspect`](crate::inspect::inspect) without errors, or the migration is refused.
 pub fn migrate(
@@ -61,7 +61,7 @@ pub fn migrate(
     })
 }
 
-/// Makes the changes in the text; where that is not possible, in its value, which is then laid out afresh.
+/// Patches the text; if that is not possible, changes its value, which is then formatted again.
 fn apply(source: &ConversionSource<'_>, migration: &Migration) -> Option<String> {
     if let Ok(text) = patch(source.root().document(), &migration.patches) {
         return Some(text);

@@ -63,10 +63,10 @@ use source::ConversionSource;
 pub use source::EXTENSION;
 pub(crate) use source::{draft_of, owned, tasks_of, with_more_tasks};
 
-/// What the user wants of a conversion.
+/// The user's options for a conversion.
 #[derive(Clone, Debug, Default)]
 pub struct ConversionOptions {
-    /// Whether what the target cannot hold is carried in an extension member.
+    /// Whether fields that the target cannot hold are embedded in an extension member.
     pub embed: Embed,
     /// The Markdown plan that a task pack is derived from, and its `spec_id`.
     pub source_plan: Option<SourcePlanRef>,
@@ -74,13 +74,13 @@ pub struct ConversionOptions {
     pub session: Option<String>,
 }
 
-/// Whether originals are carried along.
+/// Whether originals are embedded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Embed {
-    /// What the target cannot hold is lost.
+    /// Fields that the target cannot hold are lost.
     #[default]
     Nothing,
-    /// Every task, and the plan itself, carries what it was, in [`EXTENSION`].
+    /// Every task, and the plan itself, carries its original, in [`EXTENSION`].
     Originals,
 }
 
@@ -89,32 +89,32 @@ pub enum Embed {
 pub struct SourcePlanRef {
     /// Its path from the root of the repository.
     pub path: String,
-    /// Its `spec_id`, where it has one.
+    /// Its `spec_id`, if it has one.
     pub spec_id: Option<String>,
 }
 
-/// A plan in its new dialect.
+/// A converted plan.
 pub struct Converted {
     /// The text.
     pub text: String,
     /// What is lost, invented or changed: first of the plan, then of its tasks.
     pub losses: Vec<Loss>,
-    /// What was found in the new text: never an error.
+    /// The inspection of the new text, without errors.
     pub inspection: Inspection,
 }
 
-/// Something that a plan lost, gained or does otherwise by being converted.
+/// A loss, an invented value or a change of behaviour caused by a conversion.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Loss {
-    /// What happened.
+    /// The kind of the loss.
     pub kind: LossKind,
-    /// The place of the task it happened to in the plan that was converted; none for the plan itself.
+    /// The index of its task in the source plan; none for the plan itself.
     pub task: Option<usize>,
-    /// The field: for what is lost as the source calls it, else as the target does.
+    /// The field: by the source's name if it is lost, otherwise by the target's.
     pub field: Cow<'static, str>,
     /// What happened, in words.
     pub message: Cow<'static, str>,
-    /// Where in the source it stands, where it does.
+    /// Its span in the source, if it has one.
     pub span: Option<Span>,
     /// Whether the new text still carries it, in [`EXTENSION`].
     pub is_carried: bool,
@@ -147,7 +147,7 @@ impl Loss {
         }
     }
 
-    /// Returns it as a finding in the text of the plan that was converted.
+    /// Returns it as a finding in the text of the source plan.
     pub fn to_diagnostic(&self, plan: &Plan) -> Diagnostic {
         let rule = match self.kind {
             LossKind::Lost => &rules::LOST,
@@ -175,17 +175,17 @@ impl Loss {
 /// Why a plan is not converted.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ConversionRefusal {
-    /// The text holds no plan.
+    /// The text has no plan.
     NoPlan,
     /// The plan is in this dialect already.
     SameDialect(&'static str),
-    /// Nothing writes plans of this dialect.
+    /// Plans of this dialect cannot be written.
     NotWritable(&'static str),
-    /// The plan has errors: what it means is not certain.
+    /// The plan has errors: its meaning is uncertain.
     Unsound(Vec<Diagnostic>),
-    /// The plan is in the newest form of its dialect.
+    /// The plan is already in the newest form of its dialect.
     UpToDate(&'static str),
-    /// What holds back all that comes after it would become more dependencies than [`MAX_EDGES`].
+    /// Stages would become more dependencies than [`MAX_EDGES`].
     TooManyEdges(usize),
     /// The new text would have errors in its dialect.
     Invalid {
@@ -226,8 +226,7 @@ fn n_errors(found: &[Diagnostic]) -> String {
 }
 
 impl ConversionRefusal {
-    /// Returns it as findings: its own, and for a plan with errors those. Findings about the result have no place in the
-    /// text that was to be converted.
+    /// Returns it as findings: its own, and the errors of a plan with errors. Findings about the result have no span in the source.
     pub fn to_diagnostics(&self) -> Vec<Diagnostic> {
         let mut found = vec![Diagnostic::of_file(&rules::REFUSED, self.to_string())];
         match self {
@@ -253,7 +252,7 @@ pub fn convert(
     convert_parsed(inspection, None, target, options, id_source)
 }
 
-/// Does the same; takes the document that the plan was read from, where the caller has kept it.
+/// Like `convert`, with the document that the plan was parsed from, if the caller has it.
 pub fn convert_parsed(
     inspection: &Inspection,
     parsed: Option<Parsed>,
@@ -289,8 +288,7 @@ pub fn convert_parsed(
     Ok(converted)
 }
 
-/// Returns the errors of a plan that are not in its own text, but in what the disk says of the files it names; refused
-/// where there are others.
+/// Returns the errors of a plan that are not in its own text, but in the files on disk that it names; refuses the plan if it has others.
 fn errors_elsewhere(
     inspection: &Inspection,
     dialect: &'static dyn Dialect,
@@ -315,7 +313,7 @@ fn errors_of(inspection: &Inspection) -> Vec<Diagnostic> {
         .collect()
 }
 
-/// One conversion under way.
+/// One conversion in progress.
 struct Conversion<'c, 'i> {
     source: &'c ConversionSource<'i>,
     target: &'static dyn Dialect,
@@ -324,7 +322,7 @@ struct Conversion<'c, 'i> {
 }
 
 impl Conversion<'_, '_> {
-    /// Returns the draft of the source as the target needs it.
+    /// Returns the draft of the source in the form that the target needs.
     fn draft(&self, form: Option<String>) -> Result<PlanDraft, ConversionRefusal> {
         let mut draft = self.source.draft();
         draft.form = form;
@@ -362,7 +360,7 @@ impl Conversion<'_, '_> {
         self.finish(self.writer.lay_out(composed), losses)
     }
 
-    /// Inspects the new text, and adds what it does otherwise.
+    /// Inspects the new text, and adds the changes of behaviour.
     fn finish(&self, text: String, mut losses: Vec<Loss>) -> Result<Converted, ConversionRefusal> {
         let inspection = inspect_as(&SourceText::new(text), self.target);
         let errors = errors_of(&inspection);
@@ -396,7 +394,7 @@ impl Conversion<'_, '_> {
         Loss { is_carried, ..loss }
     }
 
-    /// Returns what the writer left in the draft, and the members that no table knows.
+    /// Returns the fields that the writer did not use, and the members that no table knows.
     fn leftovers(&self, draft: &PlanDraft) -> Vec<Loss> {
         let own = self.source.linked.dialect;
         let mut losses = self.left_in(&draft.head, None, own);
@@ -417,7 +415,7 @@ impl Conversion<'_, '_> {
         losses
     }
 
-    /// What is wrong with a file that the plan names does not stand in the way, but the new plan comes without it.
+    /// An error in a file that the plan names does not prevent the conversion, but the new plan omits the file.
     fn left_behind(&self, error: &Diagnostic) -> Loss {
         let plan = &self.source.linked.plan;
         let own = self.source.linked.dialect;
@@ -432,14 +430,14 @@ impl Conversion<'_, '_> {
         }
     }
 
-    /// The text around an embedded document has no place in other carriers.
+    /// Reports that the text around an embedded document has no place in other carriers.
     fn prose(&self) -> Option<Loss> {
         let [before, after] = self.source.prose()?;
         let n_lines = before.lines().count() + after.lines().count();
         Some(self.lost(None, "text", format!("{n_lines} lines of Markdown around the contract")))
     }
 
-    /// Comments belong to places in a text that is written anew.
+    /// Reports that comments are lost, because the text is written again.
     fn comments(&self) -> Option<Loss> {
         if self.source.carrier != CarrierKind::Yaml {
             return None;
@@ -461,7 +459,7 @@ impl Conversion<'_, '_> {
         })
     }
 
-    /// A file of YAML may have more documents, of which a plan is the first.
+    /// Reports that further YAML documents of the file are lost; the plan is the first.
     fn other_documents(&self) -> Option<Loss> {
         let span = self.source.second_document()?;
         Some(Loss {
@@ -470,7 +468,7 @@ impl Conversion<'_, '_> {
         })
     }
 
-    /// What the source carries of a plan in a third dialect is of no use in this one.
+    /// Reports that an embedded original in a third dialect is useless in this one.
     fn carried_from_elsewhere(&self) -> Option<Loss> {
         let record = self.source.root().get(EXTENSION)?;
         let from = record.get("from").map_or_else(|| "another".into(), |from| from.value());

@@ -11,7 +11,7 @@ use crate::document::patch::PlainValue;
 use crate::outline::{Outline, OutlineTask};
 use crate::plan::{self, Field, Priority};
 
-/// Makes a stored plan of an outline. Its states are kept where the dialect can hold them; the notes say what was changed.
+/// Creates a stored plan from an outline. Its states are kept if the dialect can hold them; the notes report changes.
 pub fn outlined_plan(
     outline: &Outline,
     dialect: &'static dyn Dialect,
@@ -31,14 +31,14 @@ pub fn outlined_plan(
     Ok(Imported { text, notes })
 }
 
-/// Returns whether a dialect keeps the title of a task apart from the text below it.
+/// Returns whether a dialect separates the title of a task from the text below it.
 fn has_titles(dialect: &dyn Dialect) -> bool {
     let has = |table: &FieldTable, field: Field| table.fields.iter().any(|spec| spec.field == field);
     let mut tables = dialect.tables().iter().filter(|table| has(table, Field::Dependencies));
     tables.any(|table| has(table, Field::Title) || has(table, Field::Instructions))
 }
 
-/// Returns the fields of each task that the dialect has no place for: those that its writer does not take.
+/// Returns the fields of each task that the dialect's writer does not use.
 fn unheld_fields(dialect: &dyn Dialect, draft: &PlanDraft) -> Vec<Vec<Field>> {
     let Some(writer) = dialect.writer() else {
         return Vec::new();
@@ -49,14 +49,14 @@ fn unheld_fields(dialect: &dyn Dialect, draft: &PlanDraft) -> Vec<Vec<Field>> {
         n_ids += 1;
         n_ids
     };
-    // What is written here is not used.
+    // The written text is discarded.
     let mut id_source = IdSource::new("2026-01-01T00:00:00Z", &mut fresh);
     writer.compose(&mut tried, &mut id_source, &mut WriterReport::default());
     let left = |task: &DraftTask| task.fields.iter().map(|given| given.field).collect();
     tried.tasks.iter().map(left).collect()
 }
 
-/// Writes the fields of a task that its dialect has no place for into its description.
+/// Adds the fields that its dialect cannot hold to a task's description.
 fn describe_unheld(task: &mut DraftTask, outlined: &OutlineTask, unheld: &[Field], has_titles: bool) {
     let mut parts = Vec::new();
     for (field, label, texts) in [
@@ -117,7 +117,7 @@ fn task_of(task: &OutlineTask, has_titles: bool) -> DraftTask {
     }
 }
 
-/// Returns the text below the title, and the details; with the title before it where a dialect keeps both in one field.
+/// Returns the text below the title, and the details; with the title before it if the dialect has one field for both.
 fn description_of(task: &OutlineTask, has_titles: bool) -> String {
     let parts = [task.description.trim().to_owned(), task.details.join("\n")];
     let parts: Vec<&str> = parts
@@ -132,7 +132,7 @@ fn description_of(task: &OutlineTask, has_titles: bool) -> String {
     format!("{}\n\n{description}", task.title)
 }
 
-/// Returns what dialects have no field for, in words.
+/// Returns the content of fields that dialects do not have, in words.
 fn notes_of(task: &OutlineTask) -> String {
     let group = task.group.as_ref().map(|group| format!("Part of: {group}"));
     let optional = task.is_optional.then(|| "Optional.".to_owned());

@@ -19,21 +19,21 @@ use crate::text::{SourceText, Span};
 /// The member that carries what a dialect cannot hold.
 pub const EXTENSION: &str = "x-planwright";
 
-/// So many bytes of text count as one value that is read through aliases.
+/// This many bytes of text count as one value read through aliases.
 const BYTES_PER_VALUE: usize = 32;
 
-/// Returns an inspected plan as a draft; none where there is no plan or no document that fits it.
+/// Returns an inspected plan as a draft; none without a plan or a matching document.
 pub(crate) fn draft_of(inspection: &Inspection) -> Option<PlanDraft> {
     ConversionSource::new(inspection).map(|source| source.draft())
 }
 
-/// Returns the tasks of an inspected plan as they are written.
+/// Returns the tasks of an inspected plan as written.
 pub(crate) fn tasks_of(inspection: &Inspection) -> Option<Vec<Vec<(String, PlainValue)>>> {
     ConversionSource::new(inspection).map(|source| source.original_tasks())
 }
 
-/// Returns the text of an inspected plan with more tasks at its end, each a JSON object, to be inspected anew; none where the
-/// tasks are no objects, or stand inside other text.
+/// Returns the text of an inspected plan with more tasks at its end, each a JSON object. None if the tasks are no objects, or are inside
+/// other text.
 pub(crate) fn with_more_tasks(inspection: &Inspection, more: &[String]) -> Option<String> {
     let source = ConversionSource::new(inspection).filter(|source| source.carrier != CarrierKind::Markdown)?;
     let mut tasks: Vec<PlainValue> = source.original_tasks().into_iter().map(PlainValue::Object).collect();
@@ -65,12 +65,12 @@ pub(super) struct ConversionSource<'i> {
 }
 
 impl<'i> ConversionSource<'i> {
-    /// Parses the document of an inspected plan again; none where there is no plan or no document that fits it.
+    /// Parses the document of an inspected plan again; none without a plan or a matching document.
     pub(super) fn new(inspection: &'i Inspection) -> Option<Self> {
         ConversionSource::of(inspection, None)
     }
 
-    /// Does the same; takes the document where the caller has kept it.
+    /// Like `new`, with the document if the caller has kept it.
     pub(super) fn of(inspection: &'i Inspection, parsed: Option<Parsed>) -> Option<Self> {
         let linked = inspection.plan.as_ref()?;
         let plan = &linked.plan;
@@ -106,7 +106,7 @@ impl<'i> ConversionSource<'i> {
         self.parsed.document.at(self.task_rows[task_ix])
     }
 
-    /// Returns the plan as a draft, without what follows from its tasks.
+    /// Returns the plan as a draft, without fields that follow from its tasks.
     pub(super) fn draft(&self) -> PlanDraft {
         let opaque = self.opaque_rows();
         let reader = ValueReader {
@@ -125,7 +125,7 @@ impl<'i> ConversionSource<'i> {
         }
     }
 
-    /// Finds the rows of values that the plan carries without looking inside.
+    /// Finds the rows of values that the plan carries unread.
     fn opaque_rows(&self) -> HashMap<Span, usize> {
         let has_opaque = |entries: &[FieldEntry]| {
             let is_opaque = |entry: &FieldEntry| matches!(entry.value, plan::FieldValue::Opaque(_));
@@ -140,8 +140,8 @@ impl<'i> ConversionSource<'i> {
         collections.map(|node| (node.span(), node.row())).collect()
     }
 
-    /// Returns the plan without its tasks as it is written: the members of its object, with a null in place of the tasks; of a
-    /// Markdown file its frontmatter and its contract.
+    /// Returns the plan without its tasks as written: the members of its object, with a null in place of the tasks. For a Markdown file,
+    /// its frontmatter and its contract.
     pub(super) fn original_head(&self) -> Vec<(String, PlainValue)> {
         let tasks_span = self.linked.plan.tasks_span;
         let mut fuel = ALIAS_FUEL;
@@ -177,7 +177,7 @@ impl<'i> ConversionSource<'i> {
         entries.collect()
     }
 
-    /// Returns the text before and after the document, where it is embedded in Markdown.
+    /// Returns the text before and after the document, if it is embedded in Markdown.
     pub(super) fn prose(&self) -> Option<[&str; 2]> {
         if self.carrier != CarrierKind::Markdown {
             return None;
@@ -186,7 +186,7 @@ impl<'i> ConversionSource<'i> {
         Some([text.get(..span.start as usize)?, text.get(span.end as usize..)?])
     }
 
-    /// Returns the tasks as they are written.
+    /// Returns the tasks as written.
     pub(super) fn original_tasks(&self) -> Vec<Vec<(String, PlainValue)>> {
         let mut fuel = ALIAS_FUEL;
         let tasks = self.task_rows.iter().map(|&row| {
@@ -211,7 +211,7 @@ impl<'i> ConversionSource<'i> {
         let of_tasks = known_to(Owner::Task(0));
         let tasks = (0..self.task_rows.len()).map(|ix| (Some(ix), self.task_node(ix)));
         let mut unknown = Vec::new();
-        // Where each key stood in the object before: files repeat themselves.
+        // The previous object has its keys at these positions: files repeat themselves.
         let mut guesses: Vec<&str> = Vec::new();
         for (task_ix, object) in [(None, self.root())].into_iter().chain(tasks) {
             let known = if task_ix.is_none() { &of_plan } else { &of_tasks };
@@ -235,13 +235,13 @@ impl<'i> ConversionSource<'i> {
 }
 
 impl ConversionSource<'_> {
-    /// Returns where a second document of YAML begins.
+    /// Returns the start of a second YAML document.
     pub(super) fn second_document(&self) -> Option<Span> {
         second_document(&self.parsed)
     }
 }
 
-/// Returns where a second document of YAML begins.
+/// Returns the start of a second YAML document.
 pub(super) fn second_document(parsed: &Parsed) -> Option<Span> {
     let found = parsed.diagnostics.iter();
     let mut unread =
@@ -249,7 +249,7 @@ pub(super) fn second_document(parsed: &Parsed) -> Option<Span> {
     unread.next().and_then(|found| found.span)
 }
 
-/// Returns the value of a node with aliases followed, as long as there is fuel.
+/// Returns the value of a node with aliases resolved, as long as there is fuel.
 pub(crate) fn owned(node: NodeRef<'_>, fuel: &mut usize) -> PlainValue {
     if node.kind() == NodeKind::Alias {
         let target = node.resolved();
@@ -275,7 +275,7 @@ pub(crate) fn owned(node: NodeRef<'_>, fuel: &mut usize) -> PlainValue {
     }
 }
 
-/// Returns a number as JSON and YAML both write it.
+/// Returns a number in the notation that JSON and YAML share.
 fn number_of(written: &str, format: DocumentFormat) -> String {
     match format {
         DocumentFormat::Json => written.to_owned(),
@@ -283,7 +283,7 @@ fn number_of(written: &str, format: DocumentFormat) -> String {
     }
 }
 
-/// Returns false for fields that follow from the tasks, or that a draft keeps otherwise.
+/// Returns false for fields that follow from the tasks, or that a draft holds elsewhere.
 fn is_carried(field: Field) -> bool {
     !matches!(
         field,
@@ -307,7 +307,7 @@ fn is_carried(field: Field) -> bool {
 struct ValueReader<'s, 'i> {
     source: &'s ConversionSource<'i>,
     opaque: HashMap<Span, usize>,
-    /// What may be read through aliases yet.
+    /// How much may still be read through aliases.
     fuel: Cell<usize>,
 }
 

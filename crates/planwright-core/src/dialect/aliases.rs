@@ -50,14 +50,14 @@ static ALIASES: &[(Field, &[&str])] = &[
     (Field::SchemaVersion, &["schemaversion"]),
 ];
 
-/// Returns what a name stands for, where that is known.
+/// Returns the meaning of a name, if known.
 pub(crate) fn meaning(name: &str) -> Option<Field> {
     let plain = normal(name);
     let known = ALIASES.iter().find(|(_, names)| names.contains(&plain.as_str()));
     known.map(|(field, _)| *field)
 }
 
-/// Returns findings for unknown members that are a field of this table under another name, each with that field's place.
+/// Returns findings for unknown members that are a field of this table under another name, each with that field's index.
 pub(crate) fn misnamed(
     unknown: &[Member<'_>],
     table: &'static FieldTable,
@@ -78,14 +78,14 @@ pub(crate) fn misnamed(
         };
         let is_dependency = table.fields[spec_ix].field == Field::Dependencies;
         if !is_absent(spec_ix) || taken.contains(&spec_ix) {
-            // The field is there under its right name; a second list of dependencies is lost even so.
+            // The field also exists under its right name; a second list of dependencies is lost even so.
             if is_dependency {
                 found.push((spec_ix, beside(member.key, name, &owner())));
             }
         } else {
             taken.push(spec_ix);
             let diagnostic = finding(member.key, name, &owner());
-            // Without a required field, or without its order, the plan is not sound, whatever the slip that lost it.
+            // Without a required field, or without its order, the plan has an error, even if a mere typing error lost it.
             let is_required = table.fields[spec_ix].need == Need::Required;
             let severity = if is_required || is_dependency {
                 Severity::Error

@@ -1,5 +1,4 @@
-//! A plan without a text: conversion takes it out of one dialect, and a writer consumes it. What the writer leaves is lost and
-//! reported.
+//! A plan without a text: a conversion extracts it from one dialect, and a writer consumes it. Fields that remain are lost and reported.
 
 use super::find;
 use crate::document::patch::PlainValue;
@@ -10,40 +9,40 @@ use crate::text::Span;
 /// A plan to be written.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlanDraft {
-    /// Which of the dialect's forms to write; the usual one where none is named.
+    /// The dialect's form to write; the default if none.
     pub form: Option<String>,
     /// The fields of the plan itself, without those that follow from its tasks.
     pub head: Fields,
     /// The tasks in file order.
     pub tasks: Vec<DraftTask>,
-    /// How many tasks may run side by side.
+    /// How many tasks may run in parallel.
     pub slots: Slots,
-    /// Who goes first among ready tasks.
+    /// The order among ready tasks.
     pub order: TaskOrder,
-    /// Whether [`DraftTask::stage`] means anything.
+    /// Whether [`DraftTask::stage`] is used.
     pub has_stages: bool,
 }
 
 /// A task to be written.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DraftTask {
-    /// Its id, where it has one.
+    /// Its id, if it has one.
     pub id: Option<String>,
-    /// What became of it.
+    /// Its state.
     pub state: DraftState,
-    /// Whether it is to be skipped although it is pending.
+    /// Whether it must be skipped although it is pending.
     pub held: bool,
-    /// Lower runs first among ready tasks, where the plan orders by it.
+    /// The lowest starts first among ready tasks, if the plan orders by priority.
     pub priority: Priority,
-    /// Its stage, where the plan has stages.
+    /// Its stage, if the plan has stages.
     pub stage: u32,
-    /// The places of the tasks it depends on, each named once.
+    /// The indexes of its dependencies, each once.
     pub dependencies: Vec<u32>,
     /// Its other fields.
     pub fields: Fields,
 }
 
-/// What became of a task to be written.
+/// The state of a task in a draft.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DraftState {
     /// Not started.
@@ -56,12 +55,12 @@ pub enum DraftState {
     Failed,
     /// Left out.
     Skipped,
-    /// Waiting for something outside the plan, for this reason.
+    /// Waiting for something outside the plan, with the reason.
     Blocked(String),
 }
 
 impl DraftState {
-    /// Returns it without what comes with it.
+    /// Returns it without its data.
     pub fn plain(&self) -> plan::State {
         match self {
             DraftState::Pending => plan::State::Pending,
@@ -78,12 +77,12 @@ impl DraftState {
         self.plain().as_str()
     }
 
-    /// Returns whether nothing is left to do.
+    /// Returns whether the task has ended.
     pub fn is_over(&self) -> bool {
         matches!(self, DraftState::Done | DraftState::Skipped)
     }
 
-    /// Returns the word for it among those for pending, running, done, failed and skipped; a blocked task is pending.
+    /// Returns its word among those for pending, running, done, failed and skipped; a blocked task is pending.
     pub fn word(&self, words: &[&'static str; 5]) -> &'static str {
         words[match self {
             DraftState::Pending | DraftState::Blocked(_) => 0,
@@ -95,18 +94,18 @@ impl DraftState {
     }
 }
 
-/// A field that was given, its value, and where it stands in the text that is converted.
+/// A field with its value and its span in the source text.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DraftField {
     /// Which field.
     pub field: Field,
     /// Its value.
     pub value: PlainValue,
-    /// Where it stands; none for what was not read from a text.
+    /// Its span; none for a value that was not read from a text.
     pub span: Option<Span>,
 }
 
-/// The fields of a plan or a task that are still to be written.
+/// The fields of a plan or a task that are not written yet.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Fields {
     given: Vec<DraftField>,
@@ -118,13 +117,13 @@ impl Fields {
         self.given.push(DraftField { field, value, span });
     }
 
-    /// Puts a text in place of whatever a field has now.
+    /// Sets a field to a text.
     pub fn set_text(&mut self, field: Field, text: impl Into<String>) {
         self.drop(field);
         self.push(field, PlainValue::String(text.into()), None);
     }
 
-    /// Returns what is there.
+    /// Returns the fields.
     pub fn iter(&self) -> impl Iterator<Item = &DraftField> {
         self.given.iter()
     }
@@ -135,7 +134,7 @@ impl Fields {
         Some(&given.value)
     }
 
-    /// Returns a field's text without taking it; none where it is blank or not text.
+    /// Returns a field's text without taking it; none if it is blank or not text.
     pub fn text(&self, field: Field) -> Option<&str> {
         match self.get(field)? {
             PlainValue::String(text) if !text.trim().is_empty() => Some(text),
@@ -149,7 +148,7 @@ impl Fields {
         Some(self.given.remove(at).value)
     }
 
-    /// Takes a text that says something; another value stays.
+    /// Takes a text that is not blank; another value stays.
     pub fn take_text(&mut self, field: Field) -> Option<String> {
         self.text(field)?;
         match self.take(field) {
@@ -186,12 +185,12 @@ impl Fields {
         }
     }
 
-    /// Takes a field and forgets it: it says nothing of its own.
+    /// Removes a field whose value is implied.
     pub fn drop(&mut self, field: Field) {
         self.given.retain(|given| given.field != field);
     }
 
-    /// Keeps only the fields that a function wants.
+    /// Keeps only the fields that a function selects.
     pub fn retain(&mut self, keep: impl FnMut(&DraftField) -> bool) {
         self.given.retain(keep);
     }
@@ -206,7 +205,7 @@ fn whole(number: &str) -> Option<i64> {
     number.parse().ok().or_else(as_float)
 }
 
-/// Returns true for a value that says nothing: null, nothing in quotes or brackets, and what a dialect assumes anyway.
+/// Returns whether a value is empty: null, an empty text or collection, or a dialect's default.
 pub(crate) fn is_void(field: Field, value: &PlainValue) -> bool {
     match (field, value) {
         (_, PlainValue::Null) => true,

@@ -1,43 +1,43 @@
-//! The consequences of an edit of tasks for the rest of the file. Knows texts and places; the dialect decides what has to follow.
+//! The consequences of an edit of tasks for the rest of the file. Knows texts and spans; the dialect decides what to update.
 
 use crate::document::markdown::Markdown;
 use crate::text::{SourceText, Span, visible};
 
-/// How many lines a note names.
+/// How many lines a note lists.
 const MOST_LINES: usize = 12;
 
 /// An edit of the tasks in a document, made but not yet written.
 pub struct TaskListEdit<'a> {
-    /// The text as it was.
+    /// The text before the edit.
     pub before: &'a SourceText,
     /// The text with the edit in the document of the tasks.
     pub after: &'a SourceText,
-    /// For each task of the new text its place among the old ones; none for a new task.
+    /// For each task of the new text its old index; none for a new task.
     pub origin: &'a [Option<usize>],
 }
 
-/// An edit with all that had to follow it.
+/// An edit with all follow-ups.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Followed {
     /// The text.
     pub text: String,
-    /// What else happened, and what the user may want to look at.
+    /// Further effects, and remarks for the user.
     pub notes: Vec<Note>,
 }
 
-/// Something that the user may want to know about an edit. Lines are looked up when it is shown, for more edits may follow.
+/// A note about an edit for the user. Lines are looked up when it is shown, because further edits may follow.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Note {
-    /// Something happened.
+    /// A follow-up that was made.
     Happened(String),
-    /// A task has another name or is gone; what the text still says of it stays.
+    /// A task was renamed or removed, and the text still mentions its old name.
     Named(String),
-    /// A section of the text tells readers what has changed now, and stays.
+    /// A section of the text describes what has changed, and stays unchanged.
     Section(&'static str),
 }
 
 impl Note {
-    /// Returns it in words, with the lines of a text; none where the text has no such lines.
+    /// Returns it in words, with the lines of a text; none if the text has no such lines.
     pub fn words(&self, source: &SourceText) -> Option<String> {
         match self {
             Note::Happened(words) => Some(words.clone()),
@@ -58,7 +58,7 @@ impl Note {
     }
 }
 
-/// Returns where a text has a word that is no part of a longer one.
+/// Returns the offset of a word that is no part of a longer one.
 pub(super) fn find_word(text: &str, word: &str) -> Option<usize> {
     if word.is_empty() {
         return None;
@@ -82,13 +82,13 @@ fn listed(lines: &[usize]) -> String {
     format!("{word} {}{more}", shown.join(", "))
 }
 
-/// Why the rest of a file cannot follow an edit.
+/// Why the rest of a file cannot be updated after an edit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CannotFollow {
-    /// The place, in the text as it was.
+    /// The place, in the text before the edit.
     pub span: Span,
-    /// What is in the way.
+    /// The obstacle.
     pub message: String,
-    /// What to do.
+    /// The next step for the user.
     pub help: String,
 }

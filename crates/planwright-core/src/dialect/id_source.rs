@@ -1,22 +1,22 @@
 //! New ids and times for a plan, given from outside: the same source makes the same plan.
 
-/// Where times and fresh ids come from.
+/// A source of times and new ids.
 pub struct IdSource<'m> {
     /// The time as RFC 3339 writes it, like `2026-03-22T10:00:00Z`.
     pub now: String,
     /// Returns 128 bits that were not returned before.
     pub fresh: &'m mut dyn FnMut() -> u128,
-    /// Returns whether a plan of this id is there already.
+    /// Returns whether a plan with this id exists.
     pub is_taken: &'m dyn Fn(&str) -> bool,
-    /// What the file is called that the plan goes to, where its tool finds plans by that.
+    /// The name of the plan's new file, if its tool finds plans by name.
     pub name: Option<String>,
 }
 
-/// How many ids are tried before a taken one is used.
+/// How many ids are tried before a used one is accepted.
 const MAX_TRIES: u32 = 1000;
 
 impl<'m> IdSource<'m> {
-    /// Returns a source of ids for a world without other plans.
+    /// Returns a source of ids without other plans.
     pub fn new(now: impl Into<String>, fresh: &'m mut dyn FnMut() -> u128) -> Self {
         IdSource {
             now: now.into(),
@@ -31,7 +31,7 @@ impl<'m> IdSource<'m> {
         self.now.get(..10).unwrap_or(&self.now)
     }
 
-    /// Returns a fresh UUID, version 4.
+    /// Returns a new UUID, version 4.
     pub fn uuid(&mut self) -> String {
         let bits = (self.fresh)() & !(0xf000 << 64) & !(0xc000 << 48) | (0x4000 << 64) | (0x8000 << 48);
         let hex = format!("{bits:032x}");
@@ -39,8 +39,7 @@ impl<'m> IdSource<'m> {
         parts.join("-")
     }
 
-    /// Returns the id of a new plan: the name of its file where that can be one, else the first of some that no plan has, the usual
-    /// one before the others.
+    /// Returns the id of a new plan: the name of its file if that is valid, otherwise the first unused one, starting with the usual one.
     pub fn plan_id(&self, usual: String, other: impl Fn(u32) -> String) -> String {
         if let Some(name) = self.name.as_ref().filter(|name| is_file_id(name)) {
             return name.clone();
@@ -53,7 +52,7 @@ impl<'m> IdSource<'m> {
     }
 }
 
-/// Returns true for an id that may name a file anywhere.
+/// Returns whether an id is a valid file name on every system.
 pub(crate) fn is_file_id(id: &str) -> bool {
     let is_safe = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
     (1..=120).contains(&id.len()) && id.bytes().all(is_safe) && !id.starts_with(['.', '-']) && !id.ends_with('.')

@@ -1,4 +1,4 @@
-//! From fields to patches: where the file keeps a field, and where a new one belongs. The dialect decides the values.
+//! From fields to patches: where the file stores a field, and where a new one belongs. The dialect decides the values.
 
 use std::collections::HashMap;
 
@@ -10,7 +10,7 @@ use crate::edit::{FieldAction, FieldEdit, Owner};
 use crate::plan::{Links, Plan};
 use crate::text::Span;
 
-/// A plan with the document it was read from, found again by where its parts stand.
+/// A plan with its document, whose parts are found by their spans.
 pub struct LocatedPlan<'d> {
     /// The plan.
     pub plan: &'d Plan,
@@ -29,7 +29,7 @@ pub struct LocatedPlan<'d> {
 }
 
 impl<'d> LocatedPlan<'d> {
-    /// Finds a plan's parts in its document; none where the plan has no list of tasks there.
+    /// Finds a plan's parts in its document; none if the plan has no list of tasks there.
     pub fn new(plan: &'d Plan, links: &'d Links, document: &'d Document) -> Option<Self> {
         let tasks = node_at(document, plan.tasks_span?, NodeKind::Array)?;
         let tasks_route = Route::of(tasks);
@@ -53,22 +53,22 @@ impl<'d> LocatedPlan<'d> {
         node_at(self.document, span, NodeKind::Object)
     }
 
-    /// Returns the way to the object that holds the list of tasks.
+    /// Returns the route to the object with the list of tasks.
     pub(crate) fn object_route(&self) -> &Route {
         &self.object_route
     }
 
-    /// Returns the way to the list of tasks.
+    /// Returns the route to the list of tasks.
     pub(crate) fn tasks_route(&self) -> &Route {
         &self.tasks_route
     }
 
-    /// Returns the way to an owner's object.
+    /// Returns the route to an owner's object.
     pub fn route(&self, owner: Owner) -> Option<Route> {
         self.owner(owner).map(|(_, route)| route)
     }
 
-    /// Returns an owner's object and the way to it.
+    /// Returns an owner's object and its route.
     fn owner(&self, owner: Owner) -> Option<(NodeRef<'d>, Route)> {
         match owner {
             Owner::Plan => Some((self.object, self.object_route.clone())),
@@ -89,14 +89,14 @@ impl<'d> LocatedPlan<'d> {
         self.rows.get(place).map(|&row| self.document.at(row))
     }
 
-    /// Returns the place of a task among the elements of the list.
+    /// Returns the index of a task among the elements of the list.
     pub fn place(&self, task_ix: usize) -> Option<usize> {
         let node = self.task(task_ix)?;
         self.rows.binary_search(&node.row()).ok()
     }
 }
 
-/// Returns the node of a kind that takes up exactly this span.
+/// Returns the node of a kind with exactly this span.
 fn node_at(document: &Document, span: Span, kind: NodeKind) -> Option<NodeRef<'_>> {
     let first = document.first_row_from(span.start);
     (first..document.n_nodes())
@@ -105,7 +105,7 @@ fn node_at(document: &Document, span: Span, kind: NodeKind) -> Option<NodeRef<'_
         .find(|node| node.kind() == kind && node.span() == span)
 }
 
-/// Returns the patches that write the changes down.
+/// Returns the patches that write the changes.
 pub fn lower(
     dialect: &dyn Dialect,
     located: &LocatedPlan<'_>,
@@ -119,7 +119,7 @@ pub fn lower(
                 span: located.tasks.span(),
             });
         };
-        // In the order of the table, so that what is added stands in that order.
+        // In the order of the table, so that new members are in that order.
         for spec in table.fields {
             for change in own.iter().filter(|change| change.field == spec.field) {
                 lower_change(object, &route, table, spec.name, change, &mut patches);
@@ -129,7 +129,7 @@ pub fn lower(
     Ok(patches)
 }
 
-/// Returns the changes by their owners, in the order in which those first occur.
+/// Groups the changes by owner, in the order in which the owners first occur.
 fn by_owner(changes: &[FieldEdit]) -> Vec<(Owner, Vec<&FieldEdit>)> {
     let mut groups: Vec<(Owner, Vec<&FieldEdit>)> = Vec::new();
     let mut places: HashMap<Owner, usize> = HashMap::new();
@@ -167,7 +167,7 @@ fn lower_change(
     }
 }
 
-/// Changes a member of an object; one that is new stands at the place that a function returns.
+/// Changes a member of an object; a new one is inserted at the position that a function returns.
 fn lower_action(
     node: NodeRef<'_>,
     route: &Route,
@@ -233,7 +233,7 @@ fn set_member(
         });
         return;
     }
-    // A collection goes as a whole, and what replaces it takes its place.
+    // A collection is removed as a whole, and its replacement is inserted.
     patches.push(Patch::RemoveMember {
         object: route.clone(),
         key: key.to_owned(),
@@ -241,7 +241,7 @@ fn set_member(
     patches.push(insert(place_before(object, key)));
 }
 
-/// Returns the place right before a member.
+/// Returns the position right before a member.
 fn place_before(object: NodeRef<'_>, key: &str) -> MemberPosition {
     let mut before = MemberPosition::First;
     for member in object.own_members() {
@@ -254,8 +254,7 @@ fn place_before(object: NodeRef<'_>, key: &str) -> MemberPosition {
     MemberPosition::Last
 }
 
-/// Returns where a new member belongs: after the nearest earlier field of the table that is there, else before the
-/// nearest later one.
+/// Returns the position of a new member: after the nearest existing earlier field of the table, otherwise before the nearest later one.
 fn place_of(object: NodeRef<'_>, table: &FieldTable, key: &str) -> MemberPosition {
     let (before, after) = match table.fields.iter().position(|spec| spec.name == key) {
         Some(ix) => (&table.fields[..ix], &table.fields[ix + 1..]),

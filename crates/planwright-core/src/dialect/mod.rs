@@ -54,29 +54,29 @@ pub use registry::{DEFAULT, DIALECTS, Registry, find};
 pub use table::{FieldShape, FieldSpec, FieldTable, Need};
 pub use writer::DialectWriter;
 
-/// What a change of a plan means for the file that says which plan is being worked on.
+/// The effect of a change of a plan on the pointer file, which names the active plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pointing {
-    /// Nothing but another status, where it names the plan.
+    /// Only its status changes, if it names the plan.
     Stays,
-    /// Work on the plan begins: it names the plan from now on.
+    /// Work on the plan starts: the pointer names it from now on.
     Begins,
-    /// The plan takes the place of the version before it: it names the plan where it named that one, or none. The task is the same.
+    /// The plan replaces an earlier version of the same task: the pointer names it if it named that version, or none.
     Succeeds,
-    /// The plan is new: it names the plan where it named none, or one that is over.
+    /// The plan is new: the pointer names it if it named none, or a finished one.
     Made,
 }
 
-/// Why the file that says which plan is being worked on cannot be kept in step.
+/// Why the pointer file cannot be updated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unpointed {
-    /// What is in the way.
+    /// The obstacle.
     pub refusal: PatchRefusal,
-    /// Where; none where it is the whole text.
+    /// Its span; none for the whole text.
     pub span: Option<Span>,
 }
 
-/// What a dialect's files are written in.
+/// The format of a dialect's files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CarrierKind {
     /// JSON.
@@ -87,55 +87,55 @@ pub enum CarrierKind {
     Markdown,
 }
 
-/// A text, parsed as far as is known without a dialect.
+/// A text, parsed as far as possible without a dialect.
 pub struct DialectInput<'a> {
     /// The text.
     pub source: &'a SourceText,
-    /// Its path, if it has one; with `/` as separator.
+    /// Its path, if it has one, with `/` as separator.
     pub path: Option<&'a str>,
     /// The document, for carriers that have one.
     pub parsed: Option<&'a Parsed>,
-    /// What the text is written in.
+    /// The format of the text.
     pub carrier: CarrierKind,
-    /// The node the plan begins at: the root, or a part of it where the plan was wrapped.
+    /// The root node of the plan: the document's root, or a part of it if the plan was wrapped.
     pub root: Option<NodeRef<'a>>,
-    /// What the disk says about paths the plan names.
+    /// Facts from the disk about paths in the plan.
     pub facts: &'a DiskFacts,
 }
 
 impl<'a> DialectInput<'a> {
-    /// Returns the node the plan begins at, where it is an object.
+    /// Returns the root node of the plan if it is an object.
     pub fn object(&self) -> Option<NodeRef<'a>> {
         self.root.filter(|root| root.kind() == NodeKind::Object)
     }
 }
 
-/// What the caller found on disk for a plan that refers to other files.
+/// The caller's facts from the disk for a plan that refers to other files.
 #[derive(Clone, Debug, Default)]
 pub struct DiskFacts {
-    /// Whether the caller has looked, or will.
+    /// Whether the caller has looked on the disk, or will.
     pub looked: DiskLookup,
     /// The plan this one is derived from.
     pub source_plan: SourcePlanLookup,
-    /// Those of the paths asked for that are directories.
+    /// The requested paths that are directories.
     pub directories: Vec<String>,
-    /// The names of the files in the folder that [`PlanPointer::neighbours`] names, in order; none where the caller did not look.
+    /// The names of the files in the folder of [`PlanPointer::neighbours`], in order; none if the caller did not look.
     pub neighbours: Option<Vec<String>>,
 }
 
-/// Whether the disk has been looked at.
+/// Whether facts from the disk are available.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DiskLookup {
-    /// The caller will not look: findings that need the disk are left out.
+    /// The caller will not look: findings that need the disk are omitted.
     #[default]
     Never,
-    /// Not yet: a dialect that has questions answers with them alone, and is asked again.
+    /// Not yet: a dialect with questions returns only them, and is called again.
     NotYet,
-    /// What follows was seen there.
+    /// The caller has looked, and these are the facts.
     Done,
 }
 
-/// What became of looking for the source plan.
+/// The result of looking for the source plan.
 #[derive(Clone, Debug, Default)]
 pub enum SourcePlanLookup {
     /// It does not exist, or the caller did not look.
@@ -147,7 +147,7 @@ pub enum SourcePlanLookup {
     Bytes(Vec<u8>),
 }
 
-/// Paths a dialect asks the caller to look at before it reads again.
+/// Paths that a dialect asks the caller to look at before it reads again.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Questions {
     /// The plan this one is derived from, relative to the repository.
@@ -157,46 +157,46 @@ pub struct Questions {
 }
 
 impl Questions {
-    /// Returns true where there is nothing to look at.
+    /// Returns whether there are no questions.
     pub fn is_empty(&self) -> bool {
         self.source_plan.is_none() && self.files.is_empty()
     }
 }
 
-/// A plan and what is wrong with its text.
+/// A plan and the findings about its text.
 #[derive(Clone, Default)]
 pub struct PlanReading {
-    /// The plan, as far as it could be read; none for a text in no dialect and for a file that only points at a plan.
+    /// The plan, as far as it could be read; none for a text in no dialect and for a pointer file.
     pub plan: Option<Plan>,
-    /// The dialect it was read in, where one was found.
+    /// The dialect of the text, if one was found.
     pub dialect: Option<&'static dyn Dialect>,
-    /// What the text is written in, and where the document stands in it.
+    /// The format of the text, and the span of its document.
     pub carrier: Option<(CarrierKind, Span)>,
-    /// What is wrong.
+    /// The findings.
     pub diagnostics: Vec<Diagnostic>,
-    /// What the dialect wants to know from the disk.
+    /// The facts that the dialect needs from the disk.
     pub questions: Questions,
 }
 
 /// One version among those of a plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VersionLineage {
-    /// The id that all versions begin with: that of the first.
+    /// The id of the first version, which all ids begin with.
     pub base: String,
     /// The number of this version, from 1.
     pub version: u64,
 }
 
-/// The next version of a plan that has a file of its own.
+/// The next version of a plan, in a separate file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Successor {
     /// Its id.
     pub id: String,
-    /// What it says of itself otherwise than the version before.
+    /// The fields in which it differs from the version before.
     pub changes: Vec<FieldEdit>,
 }
 
-/// How well a text fits a dialect: 0 not at all, 100 beyond doubt.
+/// How well a text matches a dialect: 0 not at all, 100 certainly.
 pub type Fit = u8;
 
 /// Defines the functions of a dialect that return a part of its profile.
@@ -211,71 +211,69 @@ macro_rules! parts {
     };
 }
 
-/// What is constant about a dialect: its names, its fields, its rules, and the optional parts that it has.
+/// The constant parts of a dialect: its names, fields and rules, and its optional parts.
 pub struct DialectProfile {
     /// The name used on the command line.
     pub name: &'static str,
-    /// What its files are called in prose.
+    /// The name of its files in prose.
     pub title: &'static str,
-    /// What its files may be written in, the usual first.
+    /// The formats of its files, the usual one first.
     pub carriers: &'static [CarrierKind],
-    /// The places its files live in, relative to a workspace, as globs.
+    /// The paths of its files, relative to a workspace, as globs.
     pub places: &'static [&'static str],
-    /// Whether its own tool takes plans out of prose and code fences.
+    /// Whether its own tool extracts plans from prose and code fences.
     pub reads_prose: bool,
-    /// Every field it knows, by object.
+    /// Every field that it knows, by object.
     pub tables: &'static [&'static FieldTable],
-    /// The rules that are its own.
+    /// The rules of this dialect only.
     pub rules: &'static [&'static Rule],
     /// Its JSON Schema.
     pub schema: &'static str,
-    /// How its plans move as a whole.
+    /// The transitions of its plans as a whole.
     pub plan_machine: &'static PlanMachine,
-    /// The optional parts that it has.
+    /// Its optional parts.
     pub facets: Facets,
 }
 
-/// One system's plan files. Only the functions above the accessors are for a dialect to define.
+/// One system's plan files. A dialect only defines the functions above the accessors.
 pub trait Dialect: Sync {
-    /// Returns what is constant about it.
+    /// Returns its constant parts.
     fn profile(&self) -> &'static DialectProfile;
 
-    /// Returns where its tool would keep a new plan, relative to a workspace: by the plan's id, or by the day and a short
-    /// name.
+    /// Returns the path where its tool would store a new plan, relative to a workspace: by the plan's id, or by the day and a short name.
     fn new_place(&self, _id: Option<&str>, _date: &str, name: &str) -> String {
         format!("{name}.plan.json")
     }
 
-    /// Returns whether a path, with `/` as separator, is one it keeps its files at.
+    /// Returns whether its files are stored at a path, with `/` as separator.
     fn lives_at(&self, path: &str) -> bool {
         open::fits_place(self.places(), path)
     }
 
-    /// Returns the carrier of a text that is beyond doubt its own, where that can be seen without parsing. Asked only about
-    /// texts that do not begin as JSON does, and for dialects whose files look like another carrier at first sight.
+    /// Returns the carrier of a text that is certainly of this dialect, if that is visible without parsing. Called only for texts that do
+    /// not begin like JSON, and for dialects whose files look like another carrier at first sight.
     fn claims(&self, _text: &str) -> Option<CarrierKind> {
         None
     }
 
-    /// Returns how well a text fits, by its content.
+    /// Returns how well a text matches, by its content.
     fn sniff(&self, input: &DialectInput<'_>) -> Fit;
 
-    /// Reads a text as this dialect, whatever it is.
+    /// Reads any text as this dialect.
     fn read(&self, input: &DialectInput<'_>) -> PlanReading;
 
-    /// Returns findings where the file's name does not fit the plan in it.
+    /// Returns findings if the file's name does not match its plan.
     fn check_name(&self, _plan: &Plan, _path: &str) -> Vec<Diagnostic> {
         Vec::new()
     }
 
-    /// Returns the fields of a plan's tasks, or of the object that holds them, in the form the plan is in; none where
-    /// planwright changes nothing there.
+    /// Returns the fields of a plan's tasks, or of the object with the tasks, for the plan's form; none if planwright changes nothing
+    /// there.
     fn table_of(&self, _plan: &Plan, _owner: Owner) -> Option<&'static FieldTable> {
         None
     }
 
-    /// Returns why no task of a plan may be worked on, and what lifts that; none where they may. The findings are those of its
-    /// inspection.
+    /// Returns why no task of a plan may be worked on, and how to change that; none if tasks may. The findings are those of its inspection.
     fn refuses_work(&self, _plan: &Plan, _findings: &[Diagnostic]) -> Option<RunRefusal> {
         None
     }
@@ -314,13 +312,13 @@ impl PartialEq for dyn Dialect {
     }
 }
 
-/// Returns what a dialect calls a field; none where it has no place for it.
+/// Returns the dialect's name of a field; none if it has no such field.
 pub(crate) fn name_of(dialect: &dyn Dialect, field: Field) -> Option<&'static str> {
     let mut specs = dialect.tables().iter().flat_map(|table| table.fields);
     specs.find(|spec| spec.field == field).map(|spec| spec.name)
 }
 
-/// Returns the id after the highest of those made of a prefix and a number: `t4` after `t1`, `t3`.
+/// Returns the next id after the highest one with a prefix and a number: `t4` after `t1`, `t3`.
 pub(crate) fn next_id(plan: &Plan, prefix: &str, n_digits: usize) -> String {
     let ids = plan.tasks().iter().filter_map(|task| plan.task_id(task));
     let numbers = ids.filter_map(|id| {
@@ -359,9 +357,9 @@ pub(crate) fn file_stem(path: &str) -> &str {
     }
 }
 
-/// Returns a note where a plan's id is not the name of its file, for tools that find plans by it.
+/// Returns a note if a plan's id is not the name of its file, for tools that find plans by name.
 pub(crate) fn id_against_name(plan: &Plan, path: &str, tool: &str) -> Option<Diagnostic> {
-    // After a bad bracket the id of a task may look like that of the plan.
+    // After an unbalanced bracket, the id of a task may look like that of the plan.
     let Some(FieldValue::Text(id)) = plan.head_value(Field::Id).filter(|_| !plan.is_doubtful) else {
         return None;
     };

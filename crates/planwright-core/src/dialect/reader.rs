@@ -1,5 +1,4 @@
-//! Reads objects by a table of fields: finds them, checks their shapes, keeps their places. The dialect supplies its own
-//! sentences.
+//! Reads objects by a table of fields: finds them, checks their shapes, records their spans. The dialect supplies its own sentences.
 
 use super::PlanReading;
 use super::aliases::misnamed;
@@ -12,19 +11,19 @@ use crate::document::{DocumentFormat, Member, NodeKind, NodeRef, Style};
 use crate::plan::{Dependency, DependencyTarget, Field, FieldEntry, FieldValue, PlanBuilder, Status, TaskName, Text};
 use crate::text::{Span, visible};
 
-/// How many fields a task has of those that are kept, more or less.
+/// The approximate number of stored fields of a task.
 const N_FIELDS_OF_TASK: usize = 8;
 
-/// The most fields a table may have.
+/// The limit of fields in a table.
 const MAX_FIELDS: usize = 24;
 
 /// A headline and advice.
 pub type Sentence = (String, String);
 
-/// How a dialect words a status it does not know.
+/// A dialect's sentence for an unknown status.
 pub(crate) type StatusSentence<'s> = dyn Fn(&str) -> Sentence + 's;
 
-/// How a dialect words findings about fields.
+/// A dialect's sentences for findings about fields.
 pub struct FindingTexts {
     /// A required field that is missing from an object.
     pub missing: fn(owner: &str, spec: &FieldSpec) -> Sentence,
@@ -34,7 +33,7 @@ pub struct FindingTexts {
     pub quoted: fn(owner: &str, spec: &FieldSpec, bare: &str) -> String,
 }
 
-/// The voice of dialects that have no sentences of their own.
+/// The sentences of dialects without their own.
 pub static PLAIN_VOICE: FindingTexts = FindingTexts {
     missing: |owner, spec| {
         (
@@ -81,34 +80,34 @@ pub struct ObjectFields<'d> {
 
 const ABSENT: u32 = u32::MAX;
 
-/// The field is there in another guise, which has been reported.
+/// The field exists under another name, which has been reported.
 const MISNAMED: u32 = u32::MAX - 1;
 
 impl<'d> ObjectFields<'d> {
-    /// Returns the value at a place in the table.
+    /// Returns the value of the field at an index of the table.
     pub fn get(&self, spec_ix: usize) -> Option<NodeRef<'d>> {
         let row = self.rows.get(spec_ix).copied().filter(|&row| row < MISNAMED)?;
         Some(self.object.document().at(row as usize))
     }
 
-    /// Returns the value at a place in the table where it is of a kind, aliases followed.
+    /// Returns the value of the field at an index of the table if it is of a kind, with aliases resolved.
     pub(crate) fn get_kind(&self, spec_ix: usize, kind: NodeKind) -> Option<NodeRef<'d>> {
         self.get(spec_ix).filter(|node| node.resolved().kind() == kind)
     }
 
-    /// Takes note that a missing field has been explained otherwise.
+    /// Records that a missing field has another explanation.
     pub(crate) fn excuse(&mut self, spec_ix: usize) {
         if let Some(slot) = self.rows.get_mut(spec_ix).filter(|slot| **slot == ABSENT) {
             *slot = MISNAMED;
         }
     }
 
-    /// Returns true where the field is missing and nothing has been said about it.
+    /// Returns whether the field is missing without another explanation.
     fn is_absent(&self, spec_ix: usize) -> bool {
         self.rows.get(spec_ix) == Some(&ABSENT)
     }
 
-    /// Returns true where the field is there under another name, as has been said.
+    /// Returns whether the field exists under another name, which has been reported.
     pub(crate) fn is_misnamed(&self, spec_ix: usize) -> bool {
         self.rows.get(spec_ix) == Some(&MISNAMED)
     }
@@ -125,28 +124,28 @@ pub struct PlanReader<'d> {
     pub builder: PlanBuilder,
     pub(crate) diagnostics: Vec<Diagnostic>,
     voice: &'static FindingTexts,
-    /// Members of the last object that its table does not know.
+    /// Members of the last object that are not in its table.
     pub(crate) unknown: Vec<Member<'d>>,
     /// Fields of the object being read.
     entries: Vec<FieldEntry>,
     dependencies: Vec<Dependency>,
-    /// Where each member stood in the last object: files repeat themselves.
+    /// The positions of the members in the last object: files repeat themselves.
     guess: [u8; MAX_FIELDS],
-    /// Values still allowed to be read through aliases, and whether it was said that there are none.
+    /// How many values may still be read through aliases, and whether the limit was reported.
     alias_fuel: usize,
     said_aliases: bool,
-    /// How many bytes of text were read of a document with aliases.
+    /// How many bytes of text were read in a document with aliases.
     n_text_bytes: usize,
 }
 
 /// How many values may be read through YAML aliases.
 pub(crate) const ALIAS_FUEL: usize = 1_000_000;
 
-/// How many bytes may be read of a document that repeats itself, beyond those that it has. Each of these may be read thrice.
+/// How many bytes may be read through repetition in a document, in addition to its own. Each may be read three times.
 const MAX_ALIASED_BYTES: usize = 32 * 1024 * 1024;
 
 impl<'d> PlanReader<'d> {
-    /// Returns a reader that has read nothing, with a dialect's sentences.
+    /// Returns an empty reader with a dialect's sentences.
     pub fn new(builder: PlanBuilder, voice: &'static FindingTexts) -> Self {
         PlanReader {
             builder,
@@ -162,10 +161,10 @@ impl<'d> PlanReader<'d> {
         }
     }
 
-    /// Returns the plan that was read, with what was found.
+    /// Returns the plan that was read, with the findings.
     pub fn finish(mut self) -> PlanReading {
         if self.builder.plan().is_doubtful {
-            // What is certain about a text that is read right may be wrong about one that is not.
+            // A fix that is safe for a valid text may be wrong for an invalid one.
             let fixes = self.diagnostics.iter_mut().filter_map(|found| found.fix.as_mut());
             fixes.for_each(|fix| fix.safety = Safety::Unsafe);
         }
@@ -176,7 +175,7 @@ impl<'d> PlanReader<'d> {
         }
     }
 
-    /// Adds a finding, up to a limit: a small file may be wrong in millions of places.
+    /// Adds a finding, up to a limit: a small file may have millions of errors.
     pub(crate) fn report(&mut self, diagnostic: Diagnostic) {
         push_bounded(&mut self.diagnostics, || diagnostic);
     }
@@ -197,7 +196,7 @@ impl<'d> PlanReader<'d> {
         diagnostics.into_iter().for_each(|diagnostic| self.report(diagnostic));
     }
 
-    /// Sorts the members of an object by a table; those it does not know go to `unknown`.
+    /// Sorts the members of an object by a table; others go to `unknown`.
     pub fn sort(&mut self, object: NodeRef<'d>, table: &'static FieldTable) -> ObjectFields<'d> {
         let mut found = ObjectFields {
             object,
@@ -208,7 +207,7 @@ impl<'d> PlanReader<'d> {
         if object.kind() == NodeKind::Alias && !self.spend(object.resolved()) {
             return found;
         }
-        // JSON has no merge keys to follow, and is what large plans are written in.
+        // JSON, the format of large plans, has no merge keys to follow.
         if object.document().format() == DocumentFormat::Json {
             self.sort_members(object.own_members(), table, &mut found);
         } else {
@@ -243,7 +242,7 @@ impl<'d> PlanReader<'d> {
         }
     }
 
-    /// Reports members of the object sorted last that stand for one of its fields under another name.
+    /// Reports members of the last sorted object that are one of its fields under another name.
     pub(crate) fn report_misnamed(
         &mut self,
         found: &mut ObjectFields<'d>,
@@ -259,7 +258,7 @@ impl<'d> PlanReader<'d> {
         }
     }
 
-    /// Pays for reading through an alias; reports once when the fuel is spent.
+    /// Uses fuel for reading through an alias; reports once when it is used up.
     fn spend(&mut self, target: NodeRef<'d>) -> bool {
         let cost = target.n_rows();
         if self.alias_fuel >= cost {
@@ -271,8 +270,8 @@ impl<'d> PlanReader<'d> {
         false
     }
 
-    /// Counts the text that is read of a document with aliases and merge keys, in which a long one may stand for any number of
-    /// them; reports once when it is too much.
+    /// Counts the text that is read in a document with aliases and merge keys, because a long text may be repeated; reports once when it is
+    /// too much.
     fn affords(&mut self, text: NodeRef<'d>) -> bool {
         let document = text.document();
         if document.n_aliases() == 0 {
@@ -293,8 +292,8 @@ impl<'d> PlanReader<'d> {
         }
     }
 
-    /// Checks every field of a sorted object and collects the values; the dialect looks at those of shape `Any` itself.
-    /// Returns them until the next call.
+    /// Checks every field of a sorted object and collects the values; the dialect checks those of shape `Any` itself. The values are valid
+    /// until the next call.
     pub fn record(
         &mut self,
         found: &ObjectFields<'d>,
@@ -321,7 +320,7 @@ impl<'d> PlanReader<'d> {
         std::mem::take(&mut self.entries)
     }
 
-    /// Reads an object with fields of the plan; reports those that stand there under another name.
+    /// Reads an object with fields of the plan; reports those under another name.
     pub fn head(
         &mut self,
         object: NodeRef<'d>,
@@ -334,7 +333,7 @@ impl<'d> PlanReader<'d> {
         found
     }
 
-    /// Checks every field of a sorted object, and takes the values as those of the plan.
+    /// Checks every field of a sorted object, and uses the values as those of the plan.
     pub(crate) fn record_head(
         &mut self,
         found: &ObjectFields<'d>,
@@ -348,8 +347,7 @@ impl<'d> PlanReader<'d> {
         self.recycle(entries);
     }
 
-    /// Returns the elements of the list of tasks, each of which takes up about so many rows of the document; none where there
-    /// is no list.
+    /// Returns the elements of the list of tasks, with the approximate number of document rows of each; none without a list.
     pub fn tasks(
         &mut self,
         list: Option<NodeRef<'d>>,
@@ -363,7 +361,7 @@ impl<'d> PlanReader<'d> {
         list.into_iter().flat_map(NodeRef::elements).enumerate()
     }
 
-    /// Reads a list of dependencies: the dialect says what each of its items means.
+    /// Reads a list of dependencies: the dialect resolves each item.
     pub fn dependencies(
         &mut self,
         list: Option<NodeRef<'d>>,
@@ -383,7 +381,7 @@ impl<'d> PlanReader<'d> {
         dependencies
     }
 
-    /// Adds a task and takes the buffers back. Returns its number.
+    /// Adds a task and returns its index. Takes the buffers back.
     pub fn task(&mut self, node: NodeRef<'d>, entries: Vec<FieldEntry>, dependencies: Vec<Dependency>) -> usize {
         let task_ix = self
             .builder
@@ -394,7 +392,7 @@ impl<'d> PlanReader<'d> {
         task_ix
     }
 
-    /// Names a task by its id, where that is text.
+    /// Names a task by its id, if that is text.
     pub fn name_by_id(&mut self, task_ix: usize, id: Option<NodeRef<'d>>) {
         if let Some(id) = id.filter(|id| id.resolved().kind() == NodeKind::String) {
             let id = self.text(id);
@@ -402,20 +400,20 @@ impl<'d> PlanReader<'d> {
         }
     }
 
-    /// Gives a task its status, and the place where it stands.
+    /// Sets the status of a task, with its span.
     pub fn set_status(&mut self, task_ix: usize, node: NodeRef<'d>, status: Status) {
         let task = self.builder.task_mut(task_ix);
         task.status = status;
         task.status_span = node.span();
     }
 
-    /// Gives back the buffer of [`PlanReader::record`], so that the next task needs no new one.
+    /// Returns the buffer of [`PlanReader::record`] for reuse by the next task.
     pub(crate) fn recycle(&mut self, entries: Vec<FieldEntry>) {
         self.entries = entries;
     }
 
     fn missing(&mut self, object: NodeRef<'d>, spec: &FieldSpec, owner: &dyn Fn() -> String) {
-        // Where reading stopped inside the object, what it lacks may only be unread.
+        // If reading stopped inside the object, a missing field may only be unread.
         if object.document().may_go_on(object) {
             return;
         }
@@ -427,7 +425,7 @@ impl<'d> PlanReader<'d> {
 
     /// Reports a value of the wrong shape.
     pub(crate) fn invalid(&mut self, node: NodeRef<'d>, spec: &FieldSpec, owner: &dyn Fn() -> String) {
-        // What could not be parsed has been reported already.
+        // An unparsable value has been reported already.
         if node.kind() == NodeKind::Invalid {
             return;
         }
@@ -476,7 +474,7 @@ impl<'d> PlanReader<'d> {
             _ => false,
         };
         if !fits {
-            // A list with a bad item, or a blank text, has been reported where it is.
+            // A list with a bad item, or a blank text, has its own finding.
             let reported = matches!(
                 (spec.shape, view.kind),
                 (FieldShape::TextList | FieldShape::TextListOrNull, NodeKind::Array)
@@ -490,7 +488,7 @@ impl<'d> PlanReader<'d> {
         if matches!(spec.shape, FieldShape::Time | FieldShape::TimeOrNull) {
             self.time(resolved, spec, owner);
         }
-        // Lists that have a reading of their own are not read twice: their place is enough.
+        // Lists with their own reader are not read twice: their span is enough.
         if matches!(spec.field, Field::Dependencies | Field::Tasks | Field::Waves) {
             return Some(FieldValue::Opaque(resolved.span()));
         }
@@ -501,7 +499,7 @@ impl<'d> PlanReader<'d> {
         let first = node
             .verbatim()
             .and_then(|span| node.document().source().as_str().as_bytes().get(span.start as usize));
-        // Most texts begin with a letter; looking further is only needed for the others.
+        // Most texts begin with a letter; only others need a further check.
         if first.is_some_and(|byte| byte.is_ascii_alphanumeric()) || !node.value().trim().is_empty() {
             return true;
         }
@@ -561,7 +559,7 @@ impl<'d> PlanReader<'d> {
         }
     }
 
-    /// Returns a scalar as text for the plan; an empty one where too much was read.
+    /// Returns a scalar as text for the plan; empty after the limit of text.
     pub fn text(&mut self, node: NodeRef<'d>) -> Text {
         let node = node.resolved();
         let view = node.view();
@@ -585,7 +583,7 @@ impl<'d> PlanReader<'d> {
 }
 
 impl<'d> PlanReader<'d> {
-    /// Reads a status word; reports one the dialect does not know, with the nearest it does.
+    /// Reads a status word; reports an unknown one, with the nearest known word.
     pub(crate) fn status(
         &mut self,
         node: NodeRef<'d>,
@@ -623,7 +621,7 @@ impl<'d> PlanReader<'d> {
         Status::Unknown(self.text(node))
     }
 
-    /// Adds a task for something that is none, so that the places of the others stay right. It is never ready.
+    /// Adds a placeholder for an invalid task, so that the positions of the others stay right. It is never ready.
     pub fn placeholder(&mut self, node: NodeRef<'d>) -> usize {
         let task_ix = self.builder.task(node.span(), [], []);
         let text = self.builder.bare_text(node.span());
@@ -641,7 +639,7 @@ impl<'d> PlanReader<'d> {
     }
 }
 
-/// Returns a word written in the style of a scalar it replaces; none for styles that are not simple.
+/// Returns a word in the style of the scalar that it replaces; none for complex styles.
 pub(crate) fn requote(node: NodeRef<'_>, word: &str) -> Option<String> {
     match node.style() {
         Style::Double => Some(format!("\"{word}\"")),
@@ -655,7 +653,7 @@ fn is_scalar(node: NodeRef<'_>) -> bool {
     !matches!(node.resolved().kind(), NodeKind::Object | NodeKind::Array)
 }
 
-/// Returns what to delete so that a member of a JSON object goes with exactly one comma.
+/// Returns the span to delete so that a member of a JSON object is removed with exactly one comma.
 pub(crate) fn member_cut(object: NodeRef<'_>, member: Option<&Member<'_>>) -> Option<Span> {
     let member = member?;
     let mut before = None;
@@ -677,14 +675,14 @@ pub(crate) fn member_cut(object: NodeRef<'_>, member: Option<&Member<'_>>) -> Op
     None
 }
 
-/// Returns the first character of a node: enough to point at an object that lacks something.
+/// Returns the first character of a node, for findings about an object with a missing field.
 pub(crate) fn opening(node: NodeRef<'_>) -> Span {
     let span = node.span();
     let first = node.slice().chars().next().map_or(0, char::len_utf8);
     Span::new(span.start as usize, span.start as usize + first)
 }
 
-/// Returns the value of a quoted number or boolean where the shape wants one.
+/// Returns the value of a quoted number or boolean if the shape requires one.
 fn unquoted(node: NodeRef<'_>, shape: FieldShape) -> Option<String> {
     if node.kind() != NodeKind::String {
         return None;

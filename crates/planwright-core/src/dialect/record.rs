@@ -5,31 +5,31 @@ use std::collections::HashMap;
 use crate::edit::{Move, VerbRequest};
 use crate::plan::{Links, Plan, State, StateCounts};
 
-/// One move of a task, and what was asked for.
+/// One move of a task, and its request.
 #[derive(Clone, Copy, Debug)]
 pub struct RecordedMove<'a> {
     /// The move.
     pub step: Move,
-    /// The request that brought it about.
+    /// The request that caused it.
     pub request: &'a VerbRequest<'a>,
 }
 
-/// What happened to a plan, one request after another: what the fields beside its list of tasks follow.
+/// The moves of a plan, one request after another. Fields next to its list of tasks follow from them.
 pub struct RequestHistory<'a> {
-    /// The plan before all of it.
+    /// The plan before the first move.
     pub plan: &'a Plan,
     /// Its edges.
     pub links: &'a Links,
-    /// The moves, those of one request side by side.
+    /// The moves; those of one request are adjacent.
     recorded_moves: &'a [RecordedMove<'a>],
     /// The last request.
     pub last: &'a VerbRequest<'a>,
-    /// Where each task that moved has arrived.
+    /// The final state of each task that moved.
     moved: HashMap<usize, State>,
 }
 
 impl<'a> RequestHistory<'a> {
-    /// Returns the course that some moves have taken; none where nothing has moved.
+    /// Returns the history of some moves; none without moves.
     pub fn new(plan: &'a Plan, links: &'a Links, recorded_moves: &'a [RecordedMove<'a>]) -> Option<Self> {
         Some(RequestHistory {
             plan,
@@ -51,8 +51,7 @@ impl<'a> RequestHistory<'a> {
         }
     }
 
-    /// Calls with each request in turn, with the moves that it brought about, and with how many tasks are in which state
-    /// after them.
+    /// Calls a function for each request in turn, with its moves, and the number of tasks in each state after them.
     pub fn each(&self, mut call: impl FnMut(&VerbRequest<'_>, &[RecordedMove<'a>], &StateCounts)) {
         let mut tally = StateCounts::of(self.plan);
         for own in self.recorded_moves.chunk_by(|a, b| std::ptr::eq(a.request, b.request)) {

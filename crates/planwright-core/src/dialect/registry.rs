@@ -13,19 +13,19 @@ static BUILT_IN: &[&dyn Dialect] = &[
     &rawko::Rawko,
 ];
 
-/// The dialects planwright knows.
+/// The dialects that planwright knows.
 pub static DIALECTS: &Registry = &REGISTRY;
 
 static REGISTRY: Registry = Registry(OnceLock::new());
 
-/// The dialect of new plans where nothing else decides.
+/// The default dialect of new plans.
 pub static DEFAULT: &dyn Dialect = &clido::Clido;
 
 /// A list of dialects. It never changes in the product.
 pub struct Registry(OnceLock<Vec<&'static dyn Dialect>>);
 
 impl Registry {
-    /// Adds a dialect to those that are built in, once for a process: tests take a dialect through the product with it.
+    /// Adds a dialect to the built-in ones, once per process: tests use it to run another dialect through the product.
     pub fn add(&self, dialect: &'static dyn Dialect) {
         self.0
             .get_or_init(|| BUILT_IN.iter().copied().chain([dialect]).collect());

@@ -4,12 +4,12 @@ use std::borrow::Cow;
 
 use crate::plan::Field;
 
-/// What a field's value must be.
+/// The required form of a field's value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum FieldShape {
     /// Text.
     Text,
-    /// Text that says something; blank is an error.
+    /// Text; blank is an error.
     NonBlank,
     /// Text; blank is worth a warning.
     Prose,
@@ -17,7 +17,7 @@ pub enum FieldShape {
     TextOrNull,
     /// A time or date in ISO 8601.
     Time,
-    /// The same, or null.
+    /// A time or date in ISO 8601, or null.
     TimeOrNull,
     /// A whole number in a range.
     Integer(i64, i64),
@@ -27,17 +27,17 @@ pub enum FieldShape {
     Bool,
     /// A list of texts.
     TextList,
-    /// The same, or null.
+    /// A list of texts, or null.
     TextListOrNull,
     /// One of these words.
     OneOf(&'static [&'static str]),
-    /// An object that is read by a table of its own.
+    /// An object with its own table.
     Object,
-    /// A list that is read on its own.
+    /// A list with its own reader.
     List,
-    /// Anything: the dialect carries it unread, or judges it by rules of its own.
+    /// Anything: the dialect carries it unread, or checks it by its own rules.
     Any,
-    /// What the words say: the dialect looks itself.
+    /// The form that the words describe: the dialect checks it itself.
     Own(&'static str),
 }
 
@@ -70,30 +70,30 @@ impl FieldShape {
     }
 }
 
-/// Whether a field may be left out.
+/// Whether a field is required.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Need {
-    /// An error where it is missing.
+    /// A missing one is an error.
     Required,
-    /// Has a default.
+    /// It has a default.
     Optional,
 }
 
-/// One field a dialect knows.
+/// A field of a dialect.
 #[derive(Clone, Copy, Debug)]
 pub struct FieldSpec {
     /// Its key in the file.
     pub name: &'static str,
     /// What it means.
     pub field: Field,
-    /// What it must be.
+    /// Its form.
     pub shape: FieldShape,
-    /// Whether it may be left out.
+    /// Whether it is required.
     pub need: Need,
 }
 
 impl FieldSpec {
-    /// Returns a field that must be there.
+    /// Returns a required field.
     pub const fn required(name: &'static str, field: Field, shape: FieldShape) -> Self {
         FieldSpec {
             name,
@@ -103,7 +103,7 @@ impl FieldSpec {
         }
     }
 
-    /// Returns a field that may be left out.
+    /// Returns an optional field.
     pub const fn optional(name: &'static str, field: Field, shape: FieldShape) -> Self {
         FieldSpec {
             name,
@@ -117,7 +117,7 @@ impl FieldSpec {
 /// The fields of one kind of object in a dialect.
 #[derive(Debug)]
 pub struct FieldTable {
-    /// What the object is, as the dialect's page heads its table: "Plan", "Task".
+    /// The kind of object, as the heading of the table on the dialect's page: "Plan", "Task".
     pub name: &'static str,
     /// Its fields, in the order of the dialect's own documentation.
     pub fields: &'static [FieldSpec],

@@ -10,9 +10,9 @@ use crate::programs::program;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Channel {
     Stdin,
-    /// In a file, whose path stands for `{prompt_file}`.
+    /// In a file, whose path replaces `{prompt_file}`.
     File,
-    /// As an argument: where `{prompt}` stands, else the last one.
+    /// As an argument: in place of `{prompt}`, otherwise last.
     Argument,
 }
 
@@ -34,7 +34,7 @@ impl Channel {
     }
 }
 
-/// What the output of an agent is, and so where its verdict is found.
+/// The output format of an agent, which decides how its verdict is found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OutputFormat {
     /// What `claude --output-format stream-json` prints.
@@ -93,19 +93,19 @@ impl OutputFormat {
 #[derive(Clone, Debug)]
 pub struct Agent {
     pub name: String,
-    /// The preset that it follows where nothing else is said.
+    /// The preset that gives its defaults.
     pub preset: Option<&'static str>,
-    /// Where it is configured; [`SettingOrigin::Preset`] where only the preset is known.
+    /// Where it is configured; [`SettingOrigin::Preset`] if only the preset sets it.
     pub origin: SettingOrigin,
-    /// The words of its command, the program first, with placeholders; never empty.
+    /// The arguments of its command, the program first, with placeholders; never empty.
     pub command: Vec<String>,
-    /// Words that have it continue a conversation; `{session}` stands for its own name of it. Empty where it cannot.
+    /// The arguments that resume a session; `{session}` stands for the agent's own id of it. Empty if it cannot resume.
     pub resume: Vec<String>,
-    /// The agent that takes its tasks while it cannot.
+    /// The agent that takes over its tasks while it cannot work.
     pub fallback: Option<String>,
     pub prompt: Channel,
     pub output: OutputFormat,
-    /// Variables of the environment that reach it beside the usual ones; `*` stands for any ending.
+    /// Environment variables that it inherits in addition to the usual ones; `*` matches any ending.
     pub env: Vec<String>,
     pub set: BTreeMap<String, String>,
 }
@@ -125,7 +125,7 @@ impl Agent {
         self.command.first().map_or("", String::as_str)
     }
 
-    /// Returns where its program is: on the search path, or from a root where its name is a path.
+    /// Returns the path of its program: on `PATH`, or relative to a root if its name is a path.
     pub fn find_program(&self, root: &Path) -> Option<PathBuf> {
         let name = self.program();
         if !name.contains('/') {
@@ -135,14 +135,14 @@ impl Agent {
         path.is_file().then_some(path)
     }
 
-    /// Returns the name that it is known by to tables of agents: its preset, or that of its program.
+    /// Returns its name in the tables of agents: its preset, or its program.
     pub fn known_as(&self) -> &str {
         let program = self.program();
         self.preset
             .unwrap_or_else(|| program.rsplit('/').next().unwrap_or(program))
     }
 
-    /// Returns the words of its command for one attempt, the program first.
+    /// Returns the arguments of its command for one attempt, the program first.
     pub fn arguments(&self, fillings: &Fillings<'_>) -> Vec<OsString> {
         let mut words: Vec<OsString> = self.command.iter().map(|word| filled(word, fillings)).collect();
         let has_placeholder =
@@ -155,12 +155,12 @@ impl Agent {
 
     pub fn resuming(&self, session: &str) -> Vec<OsString> {
         let words = self.resume.iter().map(|word| word.replace("{session}", session));
-        // What an agent calls its conversation is no option.
+        // A session id from an agent must not be read as an option.
         let is_name = !session.is_empty() && !session.starts_with('-') && !session.contains('\0');
         words.filter(|_| is_name).map(OsString::from).collect()
     }
 
-    /// Returns whether a word of its command begins with the name of the task, and the name with what options begin with.
+    /// Returns whether an argument begins with the name of the task, and the name looks like an option.
     pub fn takes_for_option(&self, task: &str) -> bool {
         let begins = |word: &String| {
             let first = placeholders(word).next();
@@ -170,19 +170,19 @@ impl Agent {
     }
 }
 
-/// The names that may stand in braces.
+/// The names of placeholders.
 pub const PLACEHOLDERS: &[&str] = &["prompt_file", "result_file", "task", "folder", "prompt"];
 
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct CommandPlaceholder<'w> {
     pub(super) name: &'w str,
-    /// Where it begins and ends, braces included.
+    /// Its start and end, with the braces.
     pub(super) at: (usize, usize),
-    /// Whether the braces are doubled, which means themselves.
+    /// Whether the braces are doubled, which stands for the braces themselves.
     pub(super) is_escaped: bool,
 }
 
-/// Finds names in braces: small letters and underscores. Other braces, as those of JSON, mean themselves.
+/// Finds placeholders: lowercase letters and underscores in braces. Other braces, as in JSON, are plain text.
 pub(super) fn placeholders(word: &str) -> impl Iterator<Item = CommandPlaceholder<'_>> {
     let mut from = 0;
     std::iter::from_fn(move || {
@@ -217,7 +217,7 @@ fn filled(word: &str, fillings: &Fillings<'_>) -> OsString {
         let filling: &OsStr = match found.name {
             _ if found.is_escaped => OsStr::new(&word[start + 1..end - 1]),
             "prompt" => {
-                // A prompt that begins like an option is none behind a line break.
+                // A prompt that begins with a dash is not read as an option after a line break.
                 if out.is_empty() && fillings.prompt.starts_with('-') {
                     out.push("\n");
                 }

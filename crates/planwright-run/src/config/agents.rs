@@ -47,7 +47,7 @@ impl Assembly {
             retries: self.count(&member("retries")),
         };
         let named = fields.preset.as_ref().map(|(name, _)| name.as_str());
-        // An agent with the name of a preset and no command of its own is that preset.
+        // An agent with the name of a preset and no command of its own uses that preset.
         let followed = preset(match (named, &fields.command) {
             (Some(preset), _) => preset,
             (None, None) => name,
@@ -121,7 +121,7 @@ impl Assembly {
         }
     }
 
-    /// Reports placeholders that stand for nothing, or that the shell would run.
+    /// Reports unknown placeholders, and those that a shell would execute.
     fn look_at_placeholders(&mut self, agent: &Agent, fields: &AgentFields) {
         let mut faults = misplaced(agent);
         let has_placeholder = |name: &str| agent.command.iter().any(|word| holds(word, name));
@@ -154,7 +154,7 @@ impl Assembly {
         for name in self.names(&["run", "types"]) {
             named.extend(self.text(&["run", "types", &name].map(str::to_owned)));
         }
-        // An agent whose table is wrong is there, and its own finding says what is wrong.
+        // An agent with an invalid table exists; its own finding reports the error.
         let tables = self.names(&["agents"]);
         for name in &tables {
             named.extend(self.fallback(name));
@@ -177,12 +177,12 @@ impl Assembly {
 }
 
 impl Assembly {
-    /// Returns who takes an agent's place, and where that is written.
+    /// Returns the fallback of an agent, and where it is configured.
     fn fallback(&self, agent: &str) -> Option<(String, SettingLocation)> {
         self.text(&["agents", agent, "fallback"].map(str::to_owned))
     }
 
-    /// Reports agents that are each other's fallbacks in a cycle, each cycle once.
+    /// Reports cycles of fallbacks, each cycle once.
     pub(super) fn look_for_circles(&mut self, config: &Config) {
         for circle in circles(&config.agents) {
             let Some((_, place)) = circle.first().and_then(|first| self.fallback(first)) else {
@@ -209,7 +209,7 @@ impl Assembly {
 
 const MAX_NAMED: usize = 8;
 
-/// Returns the circles in which agents take each other's place, each with its first name first.
+/// Returns the cycles of fallbacks, each starting with its first name.
 fn circles(agents: &BTreeMap<String, Agent>) -> Vec<Vec<&str>> {
     let mut seen: BTreeSet<&str> = BTreeSet::new();
     let mut circles = Vec::new();
@@ -235,7 +235,7 @@ fn circles(agents: &BTreeMap<String, Agent>) -> Vec<Vec<&str>> {
 
 const MAX_CHAIN: usize = 16;
 
-/// Returns an agent and those that take its place one after another, each once.
+/// Returns an agent and its chain of fallbacks, each once.
 pub(crate) fn chain_of<'c>(agents: &'c BTreeMap<String, Agent>, first: &'c str) -> Vec<&'c str> {
     let mut chain = vec![first];
     while let Some(next) = chain.last().and_then(|last| agents.get(*last)?.fallback.as_deref())
@@ -247,11 +247,11 @@ pub(crate) fn chain_of<'c>(agents: &'c BTreeMap<String, Agent>, first: &'c str) 
     chain
 }
 
-/// How many names of agents get a did-you-mean.
+/// How many unknown agents get a did-you-mean.
 const MAX_SUGGESTIONS: usize = 20;
 
 impl AgentFields {
-    /// Returns where a word of the whole command was written; of what is the preset's, what was written instead.
+    /// Returns where an argument of the whole command was written. For a preset's argument, returns the setting that was written instead.
     fn place_of(&self, word_ix: Option<usize>) -> Option<SettingLocation> {
         let [command, args] = [&self.command, &self.args].map(|field| field.as_ref().map(|(_, place)| *place));
         let n_command = self.command.as_ref().map_or(0, |(words, _)| words.len());
@@ -273,7 +273,7 @@ fn holds(word: &str, name: &str) -> bool {
     placeholders(word).any(|found| found.name == name && !found.is_escaped)
 }
 
-/// Returns the placeholders of a command that cannot stand where they do.
+/// Returns the placeholders that are not allowed in their position.
 fn misplaced(agent: &Agent) -> Vec<CommandProblem> {
     let script = script_of(&agent.command);
     let mut faults = Vec::new();
@@ -300,7 +300,7 @@ fn misplaced(agent: &Agent) -> Vec<CommandProblem> {
     faults
 }
 
-/// Returns what to do about a name in braces that stands for nothing.
+/// Returns the help for an unknown placeholder.
 fn meant(name: &str) -> String {
     let likely = match nearest(name, PLACEHOLDERS.iter().copied()) {
         Some(word) => format!("did you mean `{{{word}}}`?"),
@@ -309,7 +309,7 @@ fn meant(name: &str) -> String {
     format!("{likely} Braces that mean themselves are doubled: `{{{{{name}}}}}`")
 }
 
-/// Returns the agent that a preset is without any configuration.
+/// Returns the agent that a preset gives without configuration.
 fn known(preset: &'static Preset) -> Agent {
     let owned = |words: &[&str]| words.iter().map(|&word| word.to_owned()).collect::<Vec<_>>();
     let set = preset
@@ -348,7 +348,7 @@ fn plain(command: &[String]) -> Agent {
     }
 }
 
-/// Returns the whole command: a command of the user's own, or the preset's with the words that must come last.
+/// Returns the whole command: the user's own, or the preset's with the arguments that must come last.
 fn command_of(fields: &AgentFields, followed: Option<&Preset>) -> Vec<String> {
     let mut words = Vec::new();
     let preset_words = |words: &[&str]| words.iter().map(|&word| word.to_owned()).collect::<Vec<_>>();
@@ -364,7 +364,7 @@ fn command_of(fields: &AgentFields, followed: Option<&Preset>) -> Vec<String> {
     words
 }
 
-/// Returns how a command wants its prompt, by its placeholders.
+/// Returns how a command takes its prompt, by its placeholders.
 fn implied(command: &[String]) -> Channel {
     let has_placeholder = |name: &str| command.iter().any(|word| holds(word, name));
     match () {
@@ -374,7 +374,7 @@ fn implied(command: &[String]) -> Channel {
     }
 }
 
-/// Returns which word of a command is a script of a shell, be it behind other programs, as `timeout 60 sh -c`.
+/// Returns which argument is a shell script, even if other programs come before the shell, as in `timeout 60 sh -c`.
 fn script_of(command: &[String]) -> Option<usize> {
     let is_shell = |word: &String| {
         let name = word.rsplit('/').next().unwrap_or_default();
@@ -384,7 +384,7 @@ fn script_of(command: &[String]) -> Option<usize> {
     shells.filter_map(|(at, _)| script_behind(command, at)).next()
 }
 
-/// Returns the script of the shell at a place: the first word behind `-c` that is no option of the shell's, nor the name of one.
+/// Returns the script of the shell at an index: the first argument after `-c` that is neither an option of the shell nor an option's value.
 fn script_behind(command: &[String], shell: usize) -> Option<usize> {
     let is_option = |word: &str| word.len() > 1 && word.starts_with(['-', '+']);
     let takes_script = |word: &str| word == "--command" || (!word.starts_with("--") && word.contains('c'));

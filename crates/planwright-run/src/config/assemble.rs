@@ -27,7 +27,7 @@ pub struct Flag {
     pub value: String,
 }
 
-/// Puts a configuration together from files, what wins last, from variables of the environment, and from flags.
+/// Assembles a configuration from files, variables of the environment and flags. A later file wins.
 pub fn assemble(files: Vec<ConfigSource>, variables: &[(String, String)], flags: &[Flag]) -> Configuration {
     let mut assembly = Assembly::default();
     for file in files {
@@ -80,11 +80,11 @@ pub(super) struct SettingLocation {
 pub(super) struct Assembly {
     pub(super) sources: Vec<ConfigSource>,
     pub(super) settings: BTreeMap<Vec<String>, (usize, WrittenSetting)>,
-    /// The tables that stand in the sources, each with its last place, and whether nothing was wrong there.
+    /// The tables in the sources, each with its last location, and whether it had no error.
     pub(super) tables: BTreeMap<Vec<String>, (SettingLocation, bool)>,
 }
 
-// Taking in.
+// Collects settings from the sources.
 
 impl Assembly {
     fn take_file(&mut self, mut file: ConfigSource) {
@@ -114,7 +114,7 @@ impl Assembly {
         if let Some(key) = key {
             return self.take_text(source, key, value, name.len() + 1);
         }
-        // Others, as PLANWRIGHT_TASK, are what planwright tells its agents.
+        // Planwright sets others itself for agents, as PLANWRIGHT_TASK.
         if KEYS.iter().any(|key| key.has_table_of(name)) {
             let known: Vec<String> = KEYS.iter().filter_map(Key::variable).collect();
             let message = format!("there is no setting for the variable `{}`", visible(name));
@@ -138,7 +138,7 @@ impl Assembly {
         }
     }
 
-    /// Takes a setting whose value is given as text; empty means not set.
+    /// Adds a setting whose value is text; empty means not set.
     fn take_text(&mut self, source: ConfigSource, key: &'static Key, text: &str, at: usize) {
         if text.is_empty() {
             return;
@@ -189,7 +189,7 @@ impl Assembly {
 }
 
 impl Assembly {
-    /// Returns the finding about a setting of the project's that would loosen the user's.
+    /// Returns the finding for a project setting that would loosen the user's.
     fn loosened(&self, setting: &WrittenSetting) -> Option<Diagnostic> {
         let (_, own) = self.settings.get(&setting.parts)?;
         let (new, old) = (setting.value.word()?, own.value.word()?);
@@ -203,7 +203,7 @@ impl Assembly {
         })
     }
 
-    /// Fences commands of the project that are to run without a fence, where the user has asked for one.
+    /// Fences the project's unfenced commands if the user has asked for a fence.
     fn hold_fence(&mut self) {
         let is_of_project = |sources: &[ConfigSource], source_ix: usize| {
             let source = sources.get(source_ix).map(|source| &source.kind);
@@ -249,7 +249,7 @@ impl Assembly {
     }
 }
 
-// Looking up.
+// Looks up settings.
 
 pub(super) fn parts(path: &str) -> Vec<String> {
     path.split('.').map(str::to_owned).collect()
@@ -301,7 +301,7 @@ impl Assembly {
         self.words(&parts(path)).map_or_else(Vec::new, |(words, _)| words)
     }
 
-    /// Returns what the word of a setting means; the default where it is another word, or not set.
+    /// Returns the meaning of a setting's word; the default if the word is unknown or not set.
     fn choice<T: Copy + Default>(&self, path: &str, meanings: &[(&str, T)]) -> T {
         let word = self.text_at(path);
         let meant = meanings.iter().find(|(name, _)| word.as_deref() == Some(name));
@@ -320,7 +320,7 @@ impl Assembly {
         u32::try_from(n).ok()
     }
 
-    /// Returns a small number, or what holds without it.
+    /// Returns a small number, or its default.
     fn small_count_or(&self, path: &str) -> u32 {
         let usual = || super::keys::find(path)?.default?.parse().ok();
         self.small_count(path).or_else(usual).unwrap_or_default()
@@ -333,13 +333,13 @@ impl Assembly {
         }
     }
 
-    /// Returns a duration, or what holds without it.
+    /// Returns a duration, or its default.
     fn duration_or(&self, path: &str) -> Duration {
         let usual = || units::duration(super::keys::find(path)?.default?);
         self.duration(&parts(path)).or_else(usual).unwrap_or_default()
     }
 
-    /// Returns a size in bytes, or what holds without it.
+    /// Returns a size in bytes, or its default.
     fn size_or(&self, path: &str) -> u64 {
         let usual = || units::size(super::keys::find(path)?.default?);
         let set = match self.get(&parts(path)) {
@@ -389,7 +389,7 @@ impl Assembly {
     }
 }
 
-// Putting together.
+// Builds the configuration.
 
 impl Assembly {
     fn run(&self) -> RunConfig {
@@ -569,7 +569,7 @@ impl Assembly {
         }
     }
 
-    /// Reports a table that lacks something, unless something in it was wrong, which has been told.
+    /// Reports a table with a missing setting, unless the table already has an error.
     pub(super) fn lacking(&mut self, table: &[String], message: &str, help: &str) {
         if let Some(&(place, true)) = self.tables.get(table) {
             let finding = Diagnostic::new(&CONFIG_MISSING, place.span, message).with_help(help);

@@ -9,7 +9,7 @@ use super::presets::{Preset, preset};
 use super::read::{SettingValue, WrittenSetting, quoted};
 use super::{Config, Effective, SettingOrigin};
 
-/// A row and its place in the order: by table, by agent or criterion, by key, by path.
+/// A setting and its sort key: by table, by agent or criterion, by key, by path.
 struct SortedSetting {
     table_rank: usize,
     group: String,
@@ -79,7 +79,7 @@ impl Assembly {
                 rows.push(SortedSetting::new(key, &agent.name, effective));
             }
         };
-        // With a command of the user's own, that decides how the prompt is taken.
+        // A command of the user's own decides how the prompt is taken.
         let has_command = self.settings.contains_key(&path(&["command"]));
         for (field, value) in fields
             .into_iter()
@@ -99,7 +99,7 @@ impl Assembly {
 
 fn of_setting(setting: &WrittenSetting, config: &Config, origin: SettingOrigin) -> SortedSetting {
     let (group, value) = match setting.parts.as_slice() {
-        // What is added to the variables of a preset holds together with them.
+        // Variables that a user adds to a preset's are shown with them.
         [agents, name, env] if agents == "agents" && env == "env" => {
             let all = config
                 .agents
@@ -132,7 +132,7 @@ fn of_default(key: &'static Key) -> Option<SortedSetting> {
     Some(SortedSetting::new(key, "", effective))
 }
 
-/// Returns a path as it would be written; criteria count from 1, as people do.
+/// Returns a path as a user writes it; criteria are numbered from 1.
 fn path_text(parts: &[String]) -> String {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
     let mut text = String::new();

@@ -1,4 +1,4 @@
-//! A configuration as one text, which a run keeps from its beginning to its end.
+//! A configuration as one text, which a run keeps for its whole life.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -7,11 +7,11 @@ use planwright_core::text::SourceText;
 
 use super::{ConfigLevel, ConfigSource, Configuration, Flag, SettingOrigin, SourceKind, assemble};
 
-/// What the paths of rules for criteria begin with, before their number.
+/// The prefix of the paths of criteria rules, before their number.
 const CRITERIA: &str = "verify.criteria[";
 
 impl Configuration {
-    /// Returns everything that is set, as the text of a configuration file: values of files, variables and flags alike.
+    /// Returns every setting as the text of a configuration file: the values of files, variables and flags.
     pub fn frozen(&self) -> String {
         let mut text = String::new();
         let mut criteria: BTreeMap<usize, String> = BTreeMap::new();
@@ -51,7 +51,7 @@ fn criterion(path: &str) -> Option<(usize, &str)> {
     Some((number.parse().ok()?, name))
 }
 
-/// Reads what [`Configuration::frozen`] wrote. Flags hold over it.
+/// Reads the text of [`Configuration::frozen`]. Flags override it.
 pub fn thaw(text: &str, flags: &[Flag]) -> Configuration {
     let source = ConfigSource {
         kind: SourceKind::File {

@@ -6,27 +6,27 @@ use SettingType::{Choice, Commands, Count, Flag, Money, Ports, Program, Size, Te
 
 #[derive(Debug)]
 pub struct Key {
-    /// Its path; `NAME` and `VARIABLE` stand for names of the user's, `[]` for each table of a list.
+    /// Its path; `NAME` and `VARIABLE` stand for names that the user chooses, `[]` for each table of a list.
     pub path: &'static str,
     pub kind: SettingType,
-    /// The default, as it would be written; none where it depends on something else, or there is none.
+    /// The default as it would be written; none if it depends on something else, or there is none.
     pub default: Option<&'static str>,
     pub has_variable: bool,
     pub is_user_only: bool,
-    /// Whether a project may not loosen what the user has set: the words of its values, the loosest first.
+    /// Its values from the loosest to the strictest, if a project must not loosen the user's setting.
     pub ranks: &'static [&'static str],
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SettingType {
-    /// Any text but none.
+    /// Any non-empty text.
     Text,
     Choice(&'static [&'static str]),
     Dialect,
-    /// A command as a list of words, the program first, without a shell.
+    /// A command as a list of arguments, the program first, without a shell.
     Program,
     Words,
-    /// A list of names of variables; `*` at the end of one stands for any ending.
+    /// A list of variable names; `*` at the end of one matches any ending.
     Variables,
     /// A whole number from one number to another.
     Count {
@@ -41,7 +41,7 @@ pub enum SettingType {
     Size,
     Money,
     Flag,
-    /// A command: a list of words, or a line for the shell.
+    /// A command: a list of arguments, or a line for the shell.
     Command,
     Commands,
     Ports,
@@ -114,7 +114,7 @@ impl Key {
         self.path.split('.')
     }
 
-    /// Returns the variable of the environment for it: its path in capitals.
+    /// Returns its environment variable: its path in capitals.
     pub fn variable(&self) -> Option<String> {
         let name = self.path.replace('.', "_").to_uppercase();
         self.has_variable.then(|| format!("{PREFIX}{name}"))
@@ -125,7 +125,7 @@ impl Key {
         self.path.split('.').next().unwrap_or_default()
     }
 
-    /// Returns whether a variable of the environment has the name of one for a setting of the same table.
+    /// Returns whether an environment variable has the prefix of the variables of this setting's table.
     pub(super) fn has_table_of(&self, variable: &str) -> bool {
         let rest = variable.strip_prefix(PREFIX);
         let rest = rest.and_then(|rest| rest.strip_prefix(&self.table().to_uppercase()));
@@ -138,7 +138,7 @@ const PREFIX: &str = "PLANWRIGHT_";
 /// What a run does with tasks that were running when it was interrupted.
 pub(super) const ON_INTERRUPTED: &[&str] = &["retry", "fail", "ask"];
 
-/// What fences processes, the loosest first.
+/// The kinds of fences, the loosest first.
 pub(super) const FENCES: &[&str] = &["off", "auto", "write", "strict"];
 
 pub(super) const ISOLATIONS: &[&str] = &["auto", "checkouts", "worktrees", "shared"];
@@ -147,20 +147,20 @@ pub(super) const LANDINGS: &[&str] = &["squash", "merge"];
 
 pub(super) const CLEANINGS: &[&str] = &["caches", "full"];
 
-/// What becomes of an attempt that reports success and changed nothing.
+/// What a run does with an attempt that reports success and changed nothing.
 pub(super) const NO_CHANGES: &[&str] = &["warn", "fail", "allow"];
 
-/// What becomes of a task that changes what verifies it.
+/// What a run does with a task that changes the files that verify it.
 pub(super) const ON_PROTECTED: &[&str] = &["review", "fail", "warn"];
 
-/// What is done about verification that fails before the first attempt.
+/// What a run does about verification that fails before the first attempt.
 pub(super) const BASELINES: &[&str] = &["check", "allow-failing", "skip"];
 
 /// The ranks of a setting that is off or on.
 const OFF_ON: &[&str] = &["false", "true"];
 
 const ATTEMPTS: SettingType = Count { least: 1, most: 100 };
-/// An amount that has no sensible bound.
+/// An amount without a sensible bound.
 const AMOUNT: SettingType = Count {
     least: 1,
     most: i64::MAX as u64,

@@ -12,24 +12,24 @@ use crate::store;
 
 pub const MAX_CONFIG_BYTES: usize = 1 << 20;
 
-/// What a configuration depends on beside the project's file.
+/// The inputs of a configuration other than the project's file.
 #[derive(Clone, Debug, Default)]
 pub struct ConfigInputs {
     pub user_file: Option<PathBuf>,
-    /// Variables of the environment; those that are not planwright's do not matter.
+    /// Variables of the environment. Those without our prefix are ignored.
     pub variables: Vec<(String, String)>,
     pub flags: Vec<Flag>,
 }
 
 impl ConfigInputs {
-    /// Returns the surroundings of this process, without flags.
+    /// Returns the inputs of this process, without flags.
     pub fn of_process() -> Self {
         let folder = |name: &str| {
             let folder = std::env::var_os(name).map(PathBuf::from);
             folder.filter(|folder| folder.is_absolute())
         };
         let config = folder("XDG_CONFIG_HOME").or_else(|| Some(folder("HOME")?.join(".config")));
-        // What is not UTF-8 cannot be a value of any setting, and shows as such.
+        // A value that is not UTF-8 is invalid for every setting, and is reported.
         let variables = std::env::vars_os().map(|(name, value)| {
             let [name, value] = [name, value].map(|text| text.to_string_lossy().into_owned());
             (name, value)
@@ -54,7 +54,7 @@ pub fn load(root: &Path, surroundings: &ConfigInputs) -> Configuration {
     assemble(files, &surroundings.variables, &surroundings.flags)
 }
 
-/// Reads a file; none where there is none.
+/// Reads a file; none if it does not exist.
 fn file(level: ConfigLevel, path: PathBuf) -> Option<ConfigSource> {
     let metadata = match std::fs::metadata(&path) {
         Ok(metadata) => Some(metadata),
@@ -90,7 +90,7 @@ fn is_absent(error: &std::io::Error) -> bool {
     )
 }
 
-/// Returns why a file was not read, without its path, which is shown beside.
+/// Returns why a file was not read, without its path, which the caller shows.
 fn why(error: &store::LoadError) -> String {
     use store::LoadError;
     match error {

@@ -33,20 +33,20 @@ use std::time::Duration;
 use planwright_core::diagnostic::{Diagnostic, Severity};
 use planwright_core::text::SourceText;
 
-/// What holds, all sources taken together.
+/// The effective settings of all sources.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// The agents by name: those that are configured, and the presets.
+    /// The configured agents and the presets, by name.
     pub agents: BTreeMap<String, Agent>,
     pub run: RunConfig,
     pub plan: PlanningConfig,
     pub verify: Verify,
     pub notify: Option<Command>,
-    /// Whether plans must be approved before they are worked on, in every dialect.
+    /// Whether a plan must be approved before a run, in every dialect.
     pub approval_required: bool,
     /// Patterns, as in `.gitignore`, of paths from the root that `check` does not look through.
     pub check_exclude: Vec<String>,
-    /// Whether the original command lines are held to the tables of their specifications.
+    /// Patterns of paths from the root that `check` ignores, as in `.gitignore`.
     pub compat_strict: bool,
 }
 
@@ -65,7 +65,7 @@ impl Config {
         }
     }
 
-    /// Returns the agent that plans where the user names none.
+    /// Returns the agent that plans by default.
     pub fn planner(&self) -> Option<&str> {
         let named = self.plan.agent.as_deref().or(self.run.agent.as_deref());
         named.or_else(|| self.only_agent())
@@ -74,30 +74,30 @@ impl Config {
 
 #[derive(Clone, Debug, Default)]
 pub struct PlanningConfig {
-    /// The agent that plans; none for the one that takes tasks.
+    /// The agent that plans; none for the agent of tasks.
     pub agent: Option<String>,
-    /// The dialect of new plans; none for that of the plans that exist.
+    /// The dialect of new plans; none for that of the existing plans.
     pub dialect: Option<String>,
-    /// The file with the template for the prompt of a new plan, from the root of the workspace; none for planwright's own.
+    /// The template file for the prompt of a new plan, relative to the root of the workspace; none for the built-in one.
     pub template: Option<String>,
-    /// The same for the prompt of a new version.
+    /// The template for the prompt of a new version.
     pub replan_template: Option<String>,
-    /// The same for the prompt of a task pack.
+    /// The template for the prompt of a task pack.
     pub derive_template: Option<String>,
-    /// The same for the prompt that sends an answer back.
+    /// The template for the prompt that returns an answer for repair.
     pub repair_template: Option<String>,
 }
 
 #[derive(Clone, Debug)]
 pub struct RunConfig {
-    /// The agent for tasks that nothing else names one for.
+    /// The default agent of tasks.
     pub agent: Option<String>,
     pub types: BTreeMap<String, String>,
-    /// How many tasks may run side by side; none leaves it to the plan.
+    /// How many tasks may run in parallel; none leaves it to the plan.
     pub slots: Option<u32>,
     pub retry: RetryConfig,
     pub limits: AttemptLimits,
-    /// What a run may spend, interruptions or not.
+    /// The budget of a run, kept when it is resumed.
     pub budget: Budget,
     pub task_budget: Budget,
     pub fence: FenceConfig,
@@ -105,17 +105,17 @@ pub struct RunConfig {
     pub landing: LandingConfig,
     pub on_interrupted: OnInterrupted,
     pub no_changes: NoChanges,
-    /// The file with the template for prompts, from the root of the workspace; none for the dialect's own.
+    /// The template file for prompts, relative to the root of the workspace; none for the dialect's own.
     pub template: Option<String>,
 }
 
 #[derive(Clone, Debug)]
 pub struct RetryConfig {
-    /// How often a task is tried in all; none leaves it to the plan.
+    /// How often a task is tried in total; none leaves it to the plan.
     pub attempts: Option<u32>,
-    /// How long to wait before the second attempt.
+    /// The wait before the second attempt.
     pub backoff: Duration,
-    /// How often a conflict is given back to the agent.
+    /// How often the agent gets a conflict to resolve.
     pub resolutions: u32,
 }
 
@@ -141,17 +141,17 @@ pub struct FenceConfig {
 #[derive(Clone, Debug)]
 pub struct CheckoutConfig {
     pub isolation: IsolationSetting,
-    /// Where checkouts are made; none for the user's state folder.
+    /// The folder for checkouts; none for the user's state folder.
     pub folder: Option<String>,
-    /// What prepares a checkout, for agents and for verification; none where nothing is configured.
+    /// The commands that prepare a checkout, for agents and for verification; none if not configured.
     pub setup: Option<Vec<Command>>,
-    /// What is copied from the workspace into every checkout, by its path; none where nothing is configured.
+    /// The paths that are copied from the workspace into every checkout; none if not configured.
     pub copy: Option<Vec<String>>,
-    /// How much of what earlier runs left is kept.
+    /// How many leftovers of earlier runs are kept.
     pub keep: KeepLimits,
 }
 
-/// How finished work comes onto a branch.
+/// How finished work lands on a branch.
 #[derive(Clone, Debug)]
 pub struct LandingConfig {
     /// The branch that work lands on; none for the plan's own.
@@ -159,18 +159,18 @@ pub struct LandingConfig {
     pub style: LandingStyle,
     /// Whether the user's `post-merge` hook runs when files of the user's checkout have changed.
     pub hooks: bool,
-    /// Patterns of files that have to land although git ignores them.
+    /// Patterns of files that must land although git ignores them.
     pub keep_ignored: Vec<String>,
 }
 
-/// What may be spent before nothing new is begun.
+/// What may be spent before no new attempt starts.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Budget {
-    /// US dollars, as far as agents tell.
+    /// US dollars, as far as agents report them.
     pub cost: Option<f64>,
-    /// Tokens sent and received, as far as agents tell.
+    /// Tokens sent and received, as far as agents report them.
     pub tokens: Option<u64>,
-    /// Attempts that count: not those that a provider's limit ended.
+    /// Attempts, except those that a provider's rate limit ended.
     pub attempts: Option<u64>,
     pub duration: Option<Duration>,
 }
@@ -190,16 +190,16 @@ pub enum LandingStyle {
     Merge,
 }
 
-/// How much of a checkout for verification is thrown away before the next one.
+/// How much of a checkout for verification is removed before its next use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Cleaning {
-    /// What is not committed; build products of landed work stay.
+    /// Everything that is not committed, except build products of landed work.
     #[default]
     KeepCaches,
     Full,
 }
 
-/// How much is kept of checkouts that hold nothing unique.
+/// How many checkouts without unique work are kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeepLimits {
     pub age: Duration,
@@ -209,29 +209,29 @@ pub struct KeepLimits {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum IsolationSetting {
-    /// By checkouts in a git repository with a commit, else not at all.
+    /// In checkouts if the workspace is in a git repository with a commit; otherwise not isolated.
     #[default]
     Auto,
     Checkouts,
-    /// By nothing: they share the folder.
+    /// Not isolated: tasks share the folder.
     Shared,
 }
 
 /// Whether the processes of agents, verification and setup are fenced.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FenceMode {
-    /// They may do what the user may.
+    /// They have all rights of the user.
     Off,
-    /// As with `Write` where the kernel can do that, else they may do what the user may.
+    /// As with `Write` if the kernel supports it; otherwise they have all rights of the user.
     #[default]
     Auto,
-    /// They may write to their own folders and to caches.
+    /// They may write only to their own folders and to caches.
     Write,
-    /// They may read no more than they need as well, and connect to few ports.
+    /// In addition, they may read only what they need, and connect to few ports.
     Strict,
 }
 
-/// What becomes of tasks that were running when a run was interrupted.
+/// What a run does with tasks that were running when it was interrupted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnInterrupted {
     #[default]
@@ -240,29 +240,29 @@ pub enum OnInterrupted {
     Ask,
 }
 
-/// What becomes of an attempt that reports success and changed nothing.
+/// What a run does with an attempt that reports success and changed nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum NoChanges {
-    /// Its task is done, and that is shown and counted.
+    /// The task is done. The run warns and counts it.
     #[default]
     Warn,
     Fail,
     Allow,
 }
 
-/// What is done about verification that fails before the first attempt.
+/// What a run does about verification that fails before the first attempt.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnBaseline {
-    /// The run asks on a terminal, and stops elsewhere.
+    /// The run asks on a terminal, and stops without one.
     #[default]
     Check,
-    /// It is shown, and the run begins.
+    /// The run shows the failures, and starts.
     AllowFailing,
-    /// Nothing is run before the first attempt.
+    /// The run skips the baseline.
     Skip,
 }
 
-/// What becomes of a task that changes what verifies it.
+/// What a run does with a task that changes the files that verify it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnProtected {
     #[default]
@@ -276,16 +276,16 @@ pub struct Verify {
     pub every: Vec<Command>,
     pub timeout: Duration,
     pub clean: Cleaning,
-    /// Whether a task is done only by a passed verification.
+    /// Whether a task is done only after a passed verification.
     pub required: bool,
     /// Whether a person may waive verification where it is required.
     pub allow_unverified: bool,
-    /// What is done about verification that fails before the first attempt.
+    /// What a run does about verification that fails before the first attempt.
     pub baseline: OnBaseline,
-    /// Patterns of files that tasks must not change without a review.
+    /// Patterns of files that need a review if a task changes them.
     pub protect: Vec<String>,
     pub on_protected: OnProtected,
-    /// Whether commands that are written inside a plan may be run.
+    /// Whether commands written inside a plan may be run.
     pub allow_plan_commands: bool,
     pub types: BTreeMap<String, CheckCommands>,
     pub criteria: Vec<CriterionRule>,
@@ -306,12 +306,12 @@ pub struct CriterionRule {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CriterionPattern {
     Text(String),
-    /// Those that fit: `*` stands for any text, and letter case is ignored.
+    /// Criteria that match: `*` matches any text, case-insensitive.
     Pattern(String),
 }
 
 impl CriterionPattern {
-    /// Returns whether a criterion is meant. White space around it does not count.
+    /// Returns whether the rule matches a criterion. Surrounding white space is ignored.
     pub fn fits(&self, criterion: &str) -> bool {
         match self {
             CriterionPattern::Text(text) => text.trim() == criterion.trim(),
@@ -322,7 +322,7 @@ impl CriterionPattern {
     }
 }
 
-/// Returns whether a text fits a pattern with stars; each part is taken where it is found first.
+/// Returns whether a text matches a pattern with stars; each part is taken where it is found first.
 fn fits(pattern: &str, text: &str) -> bool {
     let Some((first, rest)) = pattern.split_once('*') else {
         return pattern == text;
@@ -347,9 +347,9 @@ pub enum SettingOrigin {
     File {
         level: ConfigLevel,
         path: PathBuf,
-        /// The line, from 1.
+        /// From 1.
         line: usize,
-        /// The column, from 1.
+        /// From 1.
         column: usize,
     },
     Variable(String),
@@ -363,11 +363,10 @@ pub struct Effective {
     pub origin: SettingOrigin,
 }
 
-/// A text that settings come from, and what is wrong with it.
+/// A text with settings, and its errors.
 #[derive(Debug)]
 pub struct ConfigSource {
     pub kind: SourceKind,
-    /// Its text; empty where it cannot be read.
     pub text: SourceText,
     pub findings: Vec<Diagnostic>,
 }
@@ -378,9 +377,9 @@ pub enum SourceKind {
         level: ConfigLevel,
         path: PathBuf,
     },
-    /// A variable of the environment; the text is an assignment.
+    /// An environment variable; the text is an assignment.
     Variable(String),
-    /// A flag; the text is the flag and its value.
+    /// A command line flag; the text is the flag and its value.
     Flag(String),
 }
 
@@ -397,20 +396,20 @@ impl ConfigSource {
 #[derive(Debug)]
 pub struct Configuration {
     pub config: Config,
-    /// The same for people, in the order of the documentation.
+    /// The effective settings for people, in the order of the documentation.
     pub effective: Vec<Effective>,
-    /// The texts that it comes from, what wins last.
+    /// The texts that it comes from. A later one wins.
     pub sources: Vec<ConfigSource>,
 }
 
 impl Configuration {
-    /// Returns whether it must not be acted on.
+    /// Returns whether it has errors, so that no code may act on it.
     pub fn has_errors(&self) -> bool {
         let mut findings = self.sources.iter().flat_map(|source| &source.findings);
         findings.any(|finding| finding.severity == Severity::Error)
     }
 
-    /// Returns whether a file of it could not be read at all, which is no fault of what is written there.
+    /// Returns whether a file of it could not be read, which is not an error in its text.
     pub fn is_unread(&self) -> bool {
         let mut findings = self.sources.iter().flat_map(|source| &source.findings);
         findings.any(|finding| finding.rule.id == rules::CONFIG_UNREADABLE.id && finding.span.is_none())

@@ -9,8 +9,8 @@ pub fn installed() -> Vec<&'static Preset> {
     PRESETS.iter().filter(is_there).collect()
 }
 
-/// Returns the help for a missing agent, where `command` is the command line that lacks it and `table` is the table of `planwright.toml` that
-/// names one for good.
+/// Returns the help for a missing agent. `command` is the command line that lacks it, and `table` is the table of `planwright.toml` that
+/// names one permanently.
 pub fn help(command: &str, table: &str) -> String {
     let installed = installed();
     let Some(best) = installed.first() else {

@@ -11,18 +11,18 @@ pub struct Preset {
     pub install: &'static str,
     /// The command: the program, and the options that let it edit files and run commands without asking.
     pub command: &'static [&'static str],
-    /// Words that must come last, after those that the user adds.
+    /// Arguments that must come last, after those that the user adds.
     pub last: &'static [&'static str],
     pub prompt: Channel,
     pub output: OutputFormat,
-    /// Variables that it needs from the environment: keys, addresses, folders. `*` stands for any ending.
+    /// Environment variables that it needs: keys, addresses, folders. `*` matches any ending.
     pub env: &'static [&'static str],
     pub set: &'static [(&'static str, &'static str)],
-    /// Words that have it continue a conversation; `{session}` stands for its own name of it. Empty where it cannot.
+    /// The arguments that resume a session; `{session}` stands for the agent's own id of it. Empty if it cannot resume.
     pub resume: &'static [&'static str],
-    /// How to tell it how often it may try a request again, where there is a way.
+    /// The option that limits its own retries, if it has one.
     pub retries: Option<RetryKnob>,
-    /// Its own sandbox, which cannot be started behind a fence.
+    /// Its own sandbox, which cannot start inside a fence.
     pub sandbox: Option<SandboxOption>,
 }
 
@@ -36,7 +36,7 @@ pub struct SandboxOption {
 #[derive(Clone, Copy, Debug)]
 pub struct RetryKnob {
     pub variable: &'static str,
-    /// What it is set to unless told otherwise: few, because a run has its own attempts, which it can account for.
+    /// The default value: few, because a run makes its own attempts and counts them.
     pub usual: u64,
 }
 
@@ -61,7 +61,7 @@ pub static PRESETS: &[Preset] = &[
     Preset {
         name: "claude",
         install: "npm install -g @anthropic-ai/claude-code",
-        // The list of tools would swallow a word after it, so it does not come last.
+        // The list of tools would consume an argument after it, so it does not come last.
         command: &[
             "claude",
             "-p",
@@ -101,7 +101,7 @@ pub static PRESETS: &[Preset] = &[
         last: &["-"],
         output: OutputFormat::CodexJson,
         env: &["CODEX_*", "OPENAI_*"],
-        // It keeps no conversations: `--ephemeral`. Its knobs for retries belong to a model provider, whose name only the user knows.
+        // It keeps no sessions: `--ephemeral`. Its retry options belong to a model provider, whose name only the user knows.
         sandbox: Some(SandboxOption {
             names: &["-s", "--sandbox"],
             on: &["workspace-write"],
@@ -171,7 +171,7 @@ pub fn preset(name: &str) -> Option<&'static Preset> {
 }
 
 impl Agent {
-    /// Returns its words with its own sandbox switched off, which cannot be started behind a fence.
+    /// Returns its arguments with its own sandbox off, because that cannot start inside a fence.
     pub fn without_sandbox(&self, words: Vec<OsString>) -> Vec<OsString> {
         let Some(option) = preset(self.known_as()).and_then(|preset| preset.sandbox) else {
             return words;

@@ -15,11 +15,11 @@ use super::value::{TomlMember, TomlNode, TomlValue};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Command {
-    /// A program and its arguments; no shell is involved.
+    /// A program and its arguments, without a shell.
     Words(Vec<String>),
-    /// A line that `sh -c` runs.
+    /// A line for `sh -c`.
     Shell(String),
-    /// One of these that runs without a fence.
+    /// A command that runs without a fence.
     Unfenced(Box<Command>),
 }
 
@@ -37,7 +37,7 @@ impl Command {
         matches!(self, Command::Unfenced(_))
     }
 
-    /// Returns the words to start it with, the program first.
+    /// Returns its arguments, the program first.
     pub fn arguments(&self) -> Vec<String> {
         match self {
             Command::Words(words) => words.clone(),
@@ -121,13 +121,13 @@ pub(super) fn quoted(text: &str) -> String {
 #[derive(Clone, Debug)]
 pub(super) struct WrittenSetting {
     pub(super) key: &'static Key,
-    /// Its path, with the user's names in the place of `NAME`, and numbers in that of `[]`.
+    /// Its path, with the user's names in place of `NAME`, and numbers in place of `[]`.
     pub(super) parts: Vec<String>,
     pub(super) value: SettingValue,
     pub(super) span: Span,
 }
 
-/// A table that stands in a file, with or without settings in it.
+/// A table in a file, with or without settings.
 pub(super) struct TableSeen {
     pub(super) parts: Vec<String>,
     pub(super) span: Span,
@@ -142,7 +142,7 @@ pub enum ConfigLevel {
 
 const MAX_FINDINGS: usize = 1_000;
 
-/// How many names are compared for did-you-mean in one file.
+/// How many names in one file get a did-you-mean.
 const MAX_SUGGESTIONS: usize = 200;
 
 pub(super) struct ConfigReading {
@@ -150,7 +150,7 @@ pub(super) struct ConfigReading {
     pub(super) settings: Vec<WrittenSetting>,
     pub(super) tables: Vec<TableSeen>,
     pub(super) findings: Vec<Diagnostic>,
-    /// How many findings there were, those included that were too many to keep.
+    /// The number of findings, including those beyond the limit.
     n_found: usize,
     n_suggestions: usize,
 }
@@ -221,7 +221,7 @@ impl ConfigReading {
                         self.mistyped(node.span, &entry.key, &node.value, "tables");
                         continue;
                     };
-                    // Wide enough to sort as text what no file is long enough to exceed.
+                    // Padded, so that indexes sort as text. No file is long enough to exceed the width.
                     parts.push(format!("{ix:06}"));
                     let place = entries.first().map_or(entry.key_span, |first| first.key_span);
                     self.table(entries, place, &prefix, parts);

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// The longest duration, a year: what is longer is a slip.
+/// The longest duration, a year: a longer one is a typing error.
 const MAX_SECONDS: u64 = 366 * 24 * 3600;
 
 const TIMES: &[(&str, u64)] = &[
@@ -31,7 +31,7 @@ pub fn duration(text: &str) -> Option<Duration> {
     while !rest.is_empty() {
         let (number, unit, behind) = part(rest)?;
         let &(_, length) = TIMES.iter().find(|(name, _)| *name == unit)?;
-        // `30m1h` and `1m1m` are slips.
+        // `30m1h` and `1m1m` are typing errors.
         if length >= smallest {
             return None;
         }
@@ -49,7 +49,7 @@ pub fn size(text: &str) -> Option<u64> {
     behind.is_empty().then(|| number.checked_mul(*length))?
 }
 
-/// Splits a text into the number in front, the unit after it, and what is left.
+/// Splits a text into its leading number, the unit after it, and the rest.
 fn part(text: &str) -> Option<(u64, &str, &str)> {
     let digits = text.find(|c: char| !c.is_ascii_digit())?;
     let (number, rest) = text.split_at(digits);

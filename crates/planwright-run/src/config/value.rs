@@ -1,4 +1,4 @@
-//! TOML as a tree of values with places. Does not know settings.
+//! TOML as a tree of values with locations. Does not know settings.
 
 use planwright_core::diagnostic::Diagnostic;
 use planwright_core::text::{SourceText, Span};
@@ -14,14 +14,14 @@ pub(super) struct TomlNode {
 
 pub(super) enum TomlValue {
     Text(String),
-    /// None where it does not fit into 64 bits.
+    /// None if it does not fit into 64 bits.
     Integer(Option<i64>),
     Number(f64),
     Flag(bool),
     Date,
     List(Vec<TomlNode>),
     Table(Vec<TomlMember>),
-    /// What lies deeper than any setting.
+    /// A value that is nested deeper than any setting.
     Deep,
 }
 
@@ -31,18 +31,18 @@ pub(super) struct TomlMember {
     pub(super) node: TomlNode,
 }
 
-/// No setting lies deeper than half of this.
+/// Every setting is nested less than half as deep as this.
 const MAX_DEPTH: usize = 12;
 
-/// How many errors of syntax are told: one begets others.
+/// How many syntax errors are reported: one causes others.
 const MAX_SYNTAX_ERRORS: usize = 20;
 
-/// Reads a text as TOML. Where it is none, there are findings and no members.
+/// Parses a text as TOML. Invalid TOML gives findings and no members.
 pub(super) fn parse(source: &SourceText) -> Result<Vec<TomlMember>, Vec<Diagnostic>> {
     let shift = source.bom_len();
     let text = source.as_str().get(shift..).unwrap_or("");
     let (table, errors) = DeTable::parse_recoverable(text);
-    // Also where there are errors: it has to be taken apart, or dropping it could exhaust the stack.
+    // Also if there are errors: dropping a deep table whole could exhaust the stack.
     let entries = entries_of(table.into_inner(), shift, MAX_DEPTH);
     if errors.is_empty() {
         return Ok(entries);

@@ -1,4 +1,4 @@
-//! The findings about a workspace, each with severity, place and fix. Looks at nothing.
+//! The findings about a workspace, each with severity, place and fix. Reads nothing.
 
 use std::path::{Path, PathBuf};
 
@@ -129,7 +129,7 @@ impl DoctorFinding {
         }
     }
 
-    /// Returns how bad it is: an error where something does not work until it is fixed.
+    /// Returns its severity: an error if something does not work until it is fixed.
     pub fn severity(&self) -> Severity {
         match self {
             DoctorFinding::NotIgnored
@@ -144,7 +144,7 @@ impl DoctorFinding {
             | DoctorFinding::LittleSpace { .. }
             | DoctorFinding::UnfinishedGit { .. }
             | DoctorFinding::NoGit => Severity::Warning,
-            // A task may make it.
+            // A task may create it.
             DoctorFinding::MissingProgram { program, .. } if program.contains('/') => Severity::Warning,
             _ => Severity::Error,
         }
@@ -243,7 +243,7 @@ impl DoctorFinding {
 }
 
 impl DoctorFinding {
-    /// Names files from the root of the workspace: the caller knows where that is.
+    /// Makes paths relative to the root of the workspace, which the caller knows.
     pub(super) fn shorten(&mut self, root: &Path) {
         let path = match self {
             DoctorFinding::NotWritable { folder, .. } | DoctorFinding::NoLocks { folder, .. } => folder,

@@ -52,7 +52,7 @@ pub struct DoctorFindings {
     pub findings: Vec<DoctorFinding>,
 }
 
-/// Looks at a workspace. Whether its state folder can be written to is tried out with a file that is removed at once.
+/// Checks a workspace. Writes a file to its state folder and removes it at once, to test whether the folder is writable.
 pub fn examine_workspace(root: &Path) -> DoctorFindings {
     let mut health = DoctorFindings {
         configuration: config::load(root, &ConfigInputs::of_process()),
@@ -74,7 +74,7 @@ pub fn examine_workspace(root: &Path) -> DoctorFindings {
 }
 
 impl DoctorFindings {
-    /// Returns how many things are wrong, those about the configuration included.
+    /// Returns the number of findings, including those of the configuration.
     pub fn n_findings(&self) -> usize {
         let sources = self.configuration.sources.iter();
         self.findings.len() + sources.map(|source| source.findings.len()).sum::<usize>()
@@ -83,7 +83,7 @@ impl DoctorFindings {
     fn look_at_state(&mut self, root: &Path) {
         let state = root.join(STATE_FOLDER);
         let is_there = state.is_symlink() || state.exists();
-        // Where there is no state yet, the first change has to make the folder.
+        // Without a state folder, the first change must create it.
         let folder = if is_there { state.clone() } else { root.to_owned() };
         let tried = match not_a_folder(&state) {
             Some(what) if is_there => {
@@ -143,7 +143,7 @@ impl DoctorFindings {
             }
         };
         let inspection = inspect_file(&source, Some(&path), None).inspection;
-        // A file that is judged by the files next to it points at one of them, and holds no plan itself.
+        // A pointer file names a plan next to it, and holds no plan itself.
         let is_pointer = is_pointer(&path);
         let mut warnings = inspection
             .diagnostics
@@ -187,7 +187,7 @@ impl DoctorFindings {
         let Some(Header { path: plan, id }) = sight.owner else {
             return;
         };
-        // A plan that was moved by hand finds its journal by its id, and one that was taken back by its path.
+        // The journal of a plan that was moved by hand is found by its id, and that of a plan that was restored by its path.
         let is_known = id.is_some_and(|id| ids.contains(&id));
         let is_back = origin_of(&plan).is_some_and(|path| is_without_journal(root, path));
         if !is_known && !is_back && !root.join(&plan).exists() {
@@ -196,7 +196,7 @@ impl DoctorFindings {
         self.look_at_claims(root.join(plan));
     }
 
-    /// Looks for claims whose lease is over, and for those without one that are older than a day.
+    /// Reports claims with an expired lease, and claims without one that are older than a day.
     fn look_at_claims(&mut self, path: PathBuf) {
         let Ok(source) = load(&path).map(|loaded| loaded.source) else {
             return;
@@ -243,16 +243,16 @@ impl DoctorFindings {
     }
 
     fn look_at_runs(&mut self, root: &Path) {
-        // Before the logs are read: a run that ends meanwhile is not interrupted.
+        // Before the logs are read: a run that ends in the meantime is not interrupted.
         let live: BTreeSet<String> = runs::live_runs(&DiskFiles, root)
             .into_iter()
             .filter_map(|live| live.id)
             .collect();
         let mut seen = BTreeSet::new();
         let places = runs::list(&DiskFiles, root).unwrap_or_default();
-        // The newest first: only that of a plan is resumed.
+        // The newest first: only the newest run of a plan is resumed.
         for place in places.iter().rev().filter(|place| place.log().exists()) {
-            // What is torn was never acknowledged, and is cut when the run is resumed.
+            // A torn record was never acknowledged. It is cut when the run is resumed.
             match runs::records(&DiskFiles, &place.log()) {
                 Err(error) => self.findings.push(DoctorFinding::Journal { error }),
                 Ok(records) => {
@@ -276,7 +276,7 @@ impl DoctorFindings {
         }
     }
 
-    /// Looks for the programs of the commands that verify tasks. Of a line for the shell only the shell is known.
+    /// Checks the programs of the commands that verify tasks. For a shell line, checks only the shell.
     fn look_at_verification(&mut self, root: &Path) {
         let verify = &self.configuration.config.verify;
         let of_types = verify.types.values().flat_map(|checks| &checks.run);
@@ -302,7 +302,7 @@ impl DoctorFindings {
         self.findings.append(&mut missing);
     }
 
-    /// Looks for the programs of the agents that take tasks, and of those that take over from them.
+    /// Checks the programs of the agents that take tasks, and of their fallbacks.
     fn look_at_agents(&mut self, root: &Path) {
         let config = &self.configuration.config;
         let chosen = config.run.agent.iter().chain(config.run.types.values());
@@ -333,7 +333,7 @@ impl DoctorFindings {
         self.findings.push(finding);
     }
 
-    /// Returns whether anything keeps plans from being changed or run.
+    /// Returns whether an error prevents plans from being changed or run.
     pub fn has_errors(&self) -> bool {
         let sources = self.configuration.sources.iter();
         let mut of_configuration = sources.flat_map(|source| &source.findings);
@@ -374,7 +374,7 @@ enum TrialFailure {
     NotLocked(String),
 }
 
-/// Writes a file, locks it, and sees whether a second lock is refused.
+/// Writes a file, locks it, and checks that a second lock is refused.
 fn try_out(folder: &Path) -> Result<(), TrialFailure> {
     let path = folder.join(new_temporary_name());
     let tried = try_file(&path);
@@ -397,17 +397,17 @@ fn try_file(path: &Path) -> Result<(), TrialFailure> {
     }
 }
 
-/// Asks git whether it keeps anything of the state folder. Where it cannot say, as of a repository that it does not trust,
-/// nothing is wrong with the workspace itself.
+/// Asks git whether it tracks files of the state folder. If git cannot answer, as for a repository that it does not trust, the workspace
+/// has no finding.
 fn is_tracked(root: &Path, state: &Path) -> bool {
     let repository = Repository::around(root).ok().flatten();
     repository.is_some_and(|repository| repository.has_tracked(state).unwrap_or(false))
 }
 
-/// How much of a `.gitignore` is looked at.
+/// How much of a `.gitignore` is read.
 const MAX_IGNORE_BYTES: usize = 1024 * 1024;
 
-/// Asks the state folder's own file, then those of the repository.
+/// Checks the state folder's own `.gitignore`, then those of the repository.
 fn is_ignored(state: &Path, repository: &Path) -> bool {
     let own = open_to_read(&state.join(".gitignore")).and_then(|file| read_bounded(file, MAX_IGNORE_BYTES));
     let own = own.unwrap_or_default();

@@ -11,7 +11,7 @@ use crate::config::no_agent;
 use crate::config::{Agent, Config, chain_of};
 use crate::layout::root_of;
 
-/// Who takes each task; none for those that are not to run.
+/// The agent of each task; none for tasks outside the run.
 pub(super) fn choose_agents(request: &RunRequest<'_>, plan: &Plan, wanted: &[bool]) -> Result<AgentChoice, RunError> {
     let config = request.config;
     for name in [&request.options.asked.agent, &request.options.asked.arbiter]
@@ -68,7 +68,7 @@ pub(super) struct AgentChoice {
 }
 
 impl AgentChoice {
-    /// Refuses agents whose program is not there, before anything is begun.
+    /// Refuses agents whose program was not found, before the run starts.
     fn look_for_programs(&mut self, request: &RunRequest<'_>) -> Result<(), RunError> {
         let root = root_of(request.path);
         let takers: BTreeSet<&String> = self.agents.iter().flatten().collect();
@@ -94,7 +94,7 @@ impl AgentChoice {
     }
 }
 
-/// Returns what to say of agents that are to take tasks in the place of others, and whose program is not there.
+/// Returns the remarks about fallback agents whose program was not found.
 fn missing_fallbacks(config: &Config, takers: &BTreeSet<&String>, root: &Path) -> Vec<String> {
     let chains = takers.iter().flat_map(|taker| chain_of(&config.agents, taker));
     let names: BTreeSet<&str> = chains.collect();

@@ -19,53 +19,53 @@ use crate::runs::{Approved, AttemptPlace, Finished, Outcome, Receipt};
 use crate::verify::Check;
 use crate::worker::{self, Process, ProcessMark};
 
-/// The variable that tells the processes of runs from those that only hear of a plan.
+/// The variable that marks the processes of a plan's runs. Other processes may know the plan too, but not this mark.
 const PLAN_MARK: &str = "PLANWRIGHT_MARK";
 
-/// What a process knows of the planwright that started it: its number, and when it was started.
+/// The variable with the process id and start time of the planwright that started a process.
 const KEEPER: &str = "PLANWRIGHT_KEEPER";
 
-/// The same of this process.
+/// The value of [`KEEPER`] for this process.
 static OWN_NAME: LazyLock<String> = LazyLock::new(|| {
     let start_time = worker::own_start_time().unwrap_or_default();
     format!("{} {start_time}", std::process::id())
 });
 
 pub(super) struct RunningAttempt {
-    /// The task, by its place in the plan.
+    /// The index of the task in the plan.
     pub(super) task: u32,
-    /// Its name when the attempt began: its files are called by it.
+    /// The name of the task when the attempt started: its files are named after it.
     pub(super) name: String,
     pub(super) number: u32,
     pub(super) agent: String,
-    /// The agent that was to do it, where that is another.
+    /// The agent that it replaces, if any.
     pub(super) instead_of: Option<String>,
-    /// What is set aside of the run's budget until it has ended.
+    /// The part of the run's budget that is reserved until it ends.
     pub(super) reserved: Reservation,
     pub(super) slot: u32,
     pub(super) place: AttemptPlace,
     pub(super) location: AttemptLocation,
-    /// Which attempt to resolve conflicts of the task it is.
+    /// The number of the attempt to resolve conflicts of the task.
     pub(super) resolution: Option<u32>,
     pub(super) work: AttemptWork,
     pub(super) stage: AttemptPhase,
-    /// Why it is being ended by the run; none while it is not.
+    /// Why the run is ending it; none if it is not.
     pub(super) ending: Option<AgentEndReason>,
     pub(super) moved: Option<planwright_core::plan::State>,
 }
 
-/// Where an attempt works, and what was there before.
+/// The folder of an attempt, and its state before.
 pub(super) struct AttemptLocation {
     pub(super) folder: PathBuf,
     pub(super) result: PathBuf,
     pub(super) checkout: Option<TaskCheckout>,
-    /// Commands that prepare the checkout before the agent begins.
+    /// Commands that prepare the checkout before the agent starts.
     pub(super) setup: VecDeque<Command>,
-    /// What the folder was like before, where it has none of its own.
+    /// The state of a shared folder before the attempt, by git.
     pub(super) files_before: Option<Snapshot>,
-    /// The same where there is no git.
+    /// The state of a shared folder before the attempt, without git.
     pub(super) print_before: Option<FolderPrint>,
-    /// The files of other tasks that have worked in the same folder meanwhile.
+    /// The files of other tasks that worked in the same folder at the same time.
     pub(super) of_others: BTreeSet<String>,
 }
 
@@ -75,21 +75,21 @@ pub(super) struct AttemptWork {
     /// The files that verify it and that it changed or removed.
     pub(super) protected: Vec<String>,
     pub(super) tools: Vec<ToolCall>,
-    /// What its agent thinks of its work.
+    /// What its agent reported about its own work.
     pub(super) reflection: Option<String>,
-    /// The approval, where it waited for a review before.
+    /// The approval, if it waited for a review.
     pub(super) approved: Option<Approved>,
 }
 
 pub(super) enum AttemptPhase {
     Working(Box<AgentOutput>),
-    /// Its checkout is being prepared; the prompt waits for that.
+    /// Its checkout is being prepared; the prompt is written after that.
     SettingUp(String),
-    /// What it made is being verified, in the folder that all share.
+    /// Its work is being verified in the shared folder.
     Checking(Box<Checking>),
 }
 
-/// What is known of an attempt whose agent is through, while it is verified.
+/// What is known of an attempt during verification, after its agent has ended.
 pub(super) struct Checking {
     pub(super) conclusion: Conclusion,
     pub(super) files: Vec<String>,
@@ -100,14 +100,14 @@ pub(super) struct Checking {
 }
 
 impl RunningAttempt {
-    /// The number of a task that is gone from the plan.
+    /// The number of a task that was removed from the plan.
     pub(super) const GONE: u32 = u32::MAX;
 
     pub(super) fn is_gone(&self) -> bool {
         self.task == RunningAttempt::GONE
     }
 
-    /// Returns the record of its end, where no agent reported anything.
+    /// Returns the record of its end without a report by an agent.
     pub(super) fn ended(&self, outcome: Outcome, why: &str) -> Finished {
         Finished {
             task: self.name.clone(),
@@ -118,7 +118,7 @@ impl RunningAttempt {
         }
     }
 
-    /// Takes the new number of its task. Returns whether it is to be ended: its task is gone from the plan.
+    /// Takes the new number of its task. Returns whether to end it, because its task was removed from the plan.
     pub(super) fn renumber(&mut self, new_of: &HashMap<u32, u32>) -> bool {
         self.task = new_of.get(&self.task).copied().unwrap_or(RunningAttempt::GONE);
         if self.is_gone() {
@@ -128,7 +128,7 @@ impl RunningAttempt {
     }
 }
 
-/// Returns what the processes of all runs of a plan are known by, whatever became of their logs.
+/// Returns the mark of the processes of all runs of a plan, which works even without their logs.
 pub(super) fn mark_of_plan(plan: &Path) -> ProcessMark {
     ProcessMark::new([(PLAN_MARK, plan.as_os_str().to_owned())])
 }
@@ -141,7 +141,7 @@ pub(super) fn mark_of_run(run: &str, plan: &Path) -> ProcessMark {
 }
 
 pub(super) fn mark_of_attempt(run: &str, plan: &Path, task: &str, attempt: u32) -> ProcessMark {
-    // A name of a plan is strangers' text: no variable can hold a zero.
+    // A task name is untrusted text, and a variable cannot contain a NUL.
     let task = task.replace('\0', "\u{fffd}");
     ProcessMark::new([
         (caller::RUN, OsString::from(run)),
@@ -153,7 +153,7 @@ pub(super) fn mark_of_attempt(run: &str, plan: &Path, task: &str, attempt: u32) 
     ])
 }
 
-/// Returns the number of the planwright that owns processes of a plan, where it lives: they are no orphans.
+/// Returns the process id of a live planwright that owns processes of a plan: they are not orphans.
 pub(super) fn keeper_of_plan(plan: &Path) -> Option<u32> {
     let keepers = worker::values_of(&mark_of_plan(plan), KEEPER).into_iter();
     let keepers = keepers.filter_map(|keeper| {

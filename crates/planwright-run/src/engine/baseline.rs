@@ -27,7 +27,7 @@ use crate::worker::{ProcessMark, StopManner, Workers};
 
 const MAX_KEPT: usize = 200;
 
-/// The exit statuses by which a shell reports that a command cannot be run or was not found.
+/// The exit codes of a shell for a command that cannot be run or was not found.
 const NOT_STARTED: &[&str] = &["exit 126", "exit 127"];
 
 #[derive(Default, Serialize, Deserialize)]
@@ -36,7 +36,7 @@ struct BaselineCache {
     results: BTreeMap<String, (String, bool)>,
 }
 
-/// Where the commands run, and what they run on.
+/// The folder of the commands, and the tree that they run on.
 struct BaselineTarget {
     folder: PathBuf,
     environment: Vec<(std::ffi::OsString, std::ffi::OsString)>,
@@ -53,7 +53,7 @@ pub(super) struct Baseline<'a> {
 }
 
 impl Baseline<'_> {
-    /// Runs the baseline. Returns what the user should know; the error is why the run does not begin.
+    /// Runs the baseline. Returns remarks for the user; the error is why the run does not start.
     pub(super) fn check(
         &self,
         workers: &mut Workers,
@@ -70,7 +70,7 @@ impl Baseline<'_> {
         let tree = tree_of(self.workplace);
         let checks: Vec<Check> = rules.every.iter().map(|command| self.check_of(command)).collect();
         let result = |check: &Check| known.result(tree.as_ref()?, check);
-        // A failure may have been one of the machine: it counts again only where it is allowed anyway.
+        // A failure may have been one of the machine: its result is used again only if failures are allowed anyway.
         let may_use =
             |check: &&Check| result(check).is_some_and(|passed| passed || rules.baseline == OnBaseline::AllowFailing);
         let (used, open): (Vec<&Check>, Vec<&Check>) = checks.iter().partition(may_use);
@@ -85,7 +85,7 @@ impl Baseline<'_> {
         refuse_unstarted(&all, &receipts)?;
         if let Some(tree) = &tree {
             known.add(tree, &all, &receipts);
-            // What cannot be kept is found out again.
+            // A result that cannot be saved is computed again.
             known.write(&known_path);
         }
         if receipts.iter().all(verify::passed) {
@@ -131,7 +131,7 @@ impl Baseline<'_> {
             .map_err(|_| RunError::refused("interrupted before the first attempt", "nothing was changed"))
     }
 
-    /// Decides whether the run begins although commands failed on the base.
+    /// Decides whether the run starts although commands failed on the base.
     fn judge(
         &self,
         receipts: &[Receipt],
@@ -203,7 +203,7 @@ fn quoted(command: &[String]) -> String {
     format!("`{}`", command_line(command))
 }
 
-/// Returns the remark about commands that fail although nothing was changed yet, where there are any.
+/// Returns the remark about commands that fail before any change, if there are any.
 fn failing_remark(commands: &[String]) -> Vec<String> {
     match commands {
         [] => Vec::new(),
@@ -214,7 +214,7 @@ fn failing_remark(commands: &[String]) -> Vec<String> {
     }
 }
 
-/// Refuses to begin where a command cannot be started at all.
+/// Refuses to start if a command cannot be started.
 fn refuse_unstarted(checks: &[Check], receipts: &[Receipt]) -> Result<(), RunError> {
     let is_unstarted = |(check, receipt): &(&Check, &Receipt)| match check.command.plain() {
         Command::Words(_) | Command::Unfenced(_) => receipt.exit == verify::NOT_STARTED,
@@ -231,7 +231,7 @@ fn refuse_unstarted(checks: &[Check], receipts: &[Receipt]) -> Result<(), RunErr
     ))
 }
 
-/// Returns the tree that tasks begin with, where all of it is committed.
+/// Returns the tree that tasks start from, if all of it is committed.
 fn tree_of(workplace: &Workplace) -> Option<String> {
     match workplace {
         Workplace::Checkouts(site) => site.repository().tree_of(&site.tip().ok()?).ok(),
@@ -275,7 +275,7 @@ impl BaselineCache {
     }
 }
 
-/// Shows the commands of the baseline, and ends them where the user does not want to wait.
+/// Shows the commands of the baseline, and ends them if the user interrupts.
 struct BaselineView<'w> {
     watcher: &'w mut dyn Watcher,
     interrupts: &'w AtomicU32,

@@ -12,7 +12,7 @@ use crate::journal::plan_id;
 use crate::layout::PlanKey;
 use crate::runs::{self, IsolationMode};
 
-/// What `run.branch` says for the branch that the user has checked out.
+/// The value of `run.branch` for the branch that the user has checked out.
 const CURRENT: &str = "current";
 
 const BRANCHES: &str = "planwright";
@@ -52,7 +52,7 @@ pub(super) fn branch_name(
     }
     let (id, path) = (plan_id(snapshot.plan()), &snapshot.place().relative);
     let mut name = usual_name(id, path);
-    // Where a branch `planwright` exists there can be none below it.
+    // If a branch `planwright` exists, git allows none below it.
     let is_taken = repository.branch_exists(BRANCHES).map_err(failed)?;
     let between = if is_taken { '-' } else { '/' };
     let exists = repository.branch_exists(&format!("{BRANCHES}{between}{name}"));
@@ -62,7 +62,7 @@ pub(super) fn branch_name(
     Ok(Some(format!("{BRANCHES}{between}{name}")))
 }
 
-/// Returns the branch that a run would land on, as far as that is known before it begins; none without a repository.
+/// Returns the branch that a run would land on, as far as known before it starts; none without a repository.
 pub fn branch_preview(request: &RunRequest<'_>, snapshot: &PlanSnapshot) -> Option<String> {
     let repository = Repository::around(&snapshot.place().root).ok().flatten()?;
     let home = CheckoutHome::of(request.config.run.checkouts.folder.as_deref(), &repository).ok()?;
@@ -72,7 +72,7 @@ pub fn branch_preview(request: &RunRequest<'_>, snapshot: &PlanSnapshot) -> Opti
     }
 }
 
-/// Refuses a run whose branch cannot be used, as its beginning would.
+/// Refuses a run whose branch cannot be used, as its start would.
 pub fn refuse_branch_in_use(request: &RunRequest<'_>, prepared: &PreparedRun) -> Result<(), RunError> {
     let snapshot = &prepared.snapshot;
     let Ok(Some(repository)) = Repository::around(&snapshot.place().root) else {
@@ -91,7 +91,7 @@ pub fn refuse_branch_in_use(request: &RunRequest<'_>, prepared: &PreparedRun) ->
             )),
         };
     };
-    // Git keeps branches as files: `feature/x` cannot be next to `feature`.
+    // Git stores branches as files: `feature/x` cannot exist next to `feature`.
     for (at, _) in name.match_indices('/') {
         let parent = name.get(..at).unwrap_or_default();
         if repository.branch_exists(parent).map_err(failed)? {
@@ -110,8 +110,8 @@ pub fn refuse_branch_in_use(request: &RunRequest<'_>, prepared: &PreparedRun) ->
     }
 }
 
-/// Tells whether the branch of another plan has the same name: ids that differ by their punctuation give it, and copies of a plan. The
-/// plan that ran first keeps it. A plan that was moved is the same plan.
+/// Returns whether the branch of another plan has the same name. Ids that differ only in punctuation have the same, and copies of a plan.
+/// The plan that ran first keeps it. A moved plan is the same plan.
 fn is_used_by_another(snapshot: &PlanSnapshot, name: &str) -> bool {
     let place = snapshot.place();
     let runs = runs::seen(&DiskFiles, &place.root).into_iter().flatten().flatten();
@@ -123,7 +123,7 @@ fn is_used_by_another(snapshot: &PlanSnapshot, name: &str) -> bool {
     })
 }
 
-/// Says where work of the last run is that what a run begins with does not have.
+/// Returns a remark if the last run landed work that the start commit of this run lacks.
 pub(super) fn missing_work(snapshot: &PlanSnapshot, repository: &Repository, start: &str) -> Option<String> {
     let mut own = runs::of_plan(&DiskFiles, snapshot.place(), plan_id(snapshot.plan())).ok()?;
     let state = own.find_map(|run| run.state(&DiskFiles).ok().filter(|state| state.conditions.is_some()))?;
@@ -153,7 +153,7 @@ fn branch_of_earlier_version(snapshot: &PlanSnapshot) -> Option<String> {
     (!conditions.is_current).then_some(conditions.branch)
 }
 
-/// Returns the name of a plan as a part of a branch's: its id, else its path without the ending.
+/// Returns the name of a plan as part of a branch name: its id, otherwise its path without the extension.
 fn usual_name(id: Option<&str>, path: &str) -> String {
     let stem = path.rsplit_once('.').map_or(path, |(stem, _)| stem);
     let text = id.unwrap_or(stem);
@@ -171,7 +171,7 @@ fn usual_name(id: Option<&str>, path: &str) -> String {
     }
 }
 
-/// Returns the error for a branch that a run cannot begin on.
+/// Returns the error for a branch that a run cannot start on.
 pub(super) fn begin_error(name: &str, error: GitError) -> RunError {
     match error {
         GitError::InUse { path, .. } => RunError::refused(

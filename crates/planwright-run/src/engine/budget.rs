@@ -6,7 +6,7 @@ use crate::config::Budget;
 use crate::config::units::duration_text;
 use crate::runs::Spent;
 
-/// Whose budget it is: how a sentence about it begins, and the table of its settings.
+/// The owner of a budget: the start of a sentence about it, and its table of settings.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum BudgetScope {
     Run,
@@ -23,12 +23,12 @@ impl BudgetScope {
 }
 
 impl Spent {
-    /// Returns which part of the budget of a run is used up, in words; none where there is something left of all.
+    /// Returns which part of a run's budget is used up, in words; none if something is left of every part.
     pub fn over_run(&self, budget: &Budget) -> Option<String> {
         self.over(budget, BudgetScope::Run)
     }
 
-    /// Returns which part of a budget is used up, in words that name the setting; none where there is something left of all.
+    /// Returns which part of a budget is used up, in words that name the setting; none if something is left of every part.
     pub(super) fn over(&self, budget: &Budget, whose: BudgetScope) -> Option<String> {
         let n_tokens = self.tokens.map_or(0, |[sent, received]| sent.saturating_add(received));
         let passed = Duration::from_millis(self.milliseconds);
@@ -49,7 +49,7 @@ impl Spent {
     }
 }
 
-/// Money and tokens that are set aside for an attempt until it is known what it cost.
+/// Money and tokens reserved for an attempt until its cost is known.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Reservation {
     /// US dollars.
@@ -58,7 +58,7 @@ pub(super) struct Reservation {
 }
 
 impl Reservation {
-    /// Returns the larger of both in each currency.
+    /// Returns the larger value of both for each currency.
     pub(super) fn max(self, other: Reservation) -> Self {
         Reservation {
             cost: self.cost.max(other.cost),
@@ -67,25 +67,25 @@ impl Reservation {
     }
 }
 
-/// Whether an attempt may begin by the budget of its run.
+/// Whether the budget of a run allows another attempt.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Admission {
     Begins(Reservation),
-    /// Not before an attempt that runs has ended; why, in words.
+    /// Only after a running attempt has ended; why, in words.
     Waits(String),
-    /// It does not fit although nothing else runs; why, in words.
+    /// It does not fit even if nothing else runs; why, in words.
     Refused(String),
 }
 
-/// Decides whether an attempt may begin: what is spent, what is set aside for attempts that run, and what it may cost itself have to
-/// fit the budget. An attempt of which nothing is known (`estimate` is none) may cost all that is left, so it runs alone.
+/// Decides whether an attempt may start. The money spent, the reservations of running attempts and its own estimate must fit the budget. An
+/// attempt without an estimate may cost everything that is left, so it runs alone.
 pub(super) fn admit(
     budget: &Budget,
     spent: &Spent,
     reserved: &[Reservation],
     estimate: Option<Reservation>,
 ) -> Admission {
-    // Sums of decimal fractions are not exact.
+    // Sums of decimal fractions are inexact.
     const TOLERANCE: f64 = 1e-9;
     // The sum of nothing would be minus zero.
     let reserved_cost = reserved.iter().fold(0.0, |sum, one| sum + one.cost);
@@ -155,11 +155,11 @@ mod tests {
             let reserved: Vec<Reservation> = reserved.iter().copied().map(dollars).collect();
             admit(&budget, &spent_dollars(spent), &reserved, estimate.map(dollars))
         };
-        // Nothing is known: it runs alone, and everything is set aside for it.
+        // Without an estimate it runs alone, and everything is reserved for it.
         assert_eq!(admits(0.0, &[], None), Admission::Begins(dollars(1.5)));
         assert!(matches!(admits(0.0, &[1.5], None), Admission::Waits(_)));
         assert!(matches!(admits(0.6, &[1.5], Some(0.6)), Admission::Waits(_)));
-        // 0.60 is spent, and 0.90 is left: one more, and not two.
+        // 0.60 is spent and 0.90 is left: there is room for one more, not for two.
         assert_eq!(admits(0.6, &[], Some(0.6)), Admission::Begins(dollars(0.6)));
         assert!(matches!(admits(0.6, &[0.6], Some(0.6)), Admission::Waits(_)));
         // It fits exactly, in spite of fractions that are not exact.
@@ -175,7 +175,7 @@ mod tests {
             "the budget has no room for another attempt: $1.20 of $1.50 is spent, $0.00 is reserved, and an attempt has cost up \
              to $0.60 (run.budget.cost)"
         );
-        // Agents that report no costs are not held back.
+        // Agents that report no costs are not delayed.
         assert_eq!(admits(0.0, &[0.0, 0.0], Some(0.0)), Admission::Begins(dollars(0.0)));
     }
 

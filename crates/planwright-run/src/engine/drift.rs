@@ -6,7 +6,7 @@ use planwright_core::plan::{Field, Plan, Task};
 
 use crate::workspace::slashed;
 
-/// Returns the paths below a folder as seen from there; others from the top, with a way out in front.
+/// Returns paths relative to a folder. Paths outside start with `../`.
 pub(super) fn below(paths: Vec<String>, prefix: &str) -> Vec<String> {
     let relative = |path: String| match path.strip_prefix(prefix) {
         Some(below) => below.to_owned(),
@@ -15,7 +15,7 @@ pub(super) fn below(paths: Vec<String>, prefix: &str) -> Vec<String> {
     paths.into_iter().map(relative).collect()
 }
 
-/// Returns the files among those touched that a task does not declare; none where it declares nothing.
+/// Returns the touched files that a task does not declare; none if it declares no files.
 pub(super) fn drift(plan: &Plan, task: &Task, target: Option<&str>, touched: &[String]) -> Vec<String> {
     let declared = plan.task_list(task, Field::Files);
     if declared.is_empty() {
@@ -36,10 +36,10 @@ pub(super) fn drift(plan: &Plan, task: &Task, target: Option<&str>, touched: &[S
     touched.iter().filter(|path| !is_expected(path)).cloned().collect()
 }
 
-/// Tells whether a path fits a pattern: `*` stands for any text and `?` for a character, neither for a `/`.
+/// Returns whether a path matches a pattern: `*` matches any text and `?` a character, neither a `/`.
 fn fits(pattern: &str, path: &str) -> bool {
     let (pattern, path): (Vec<char>, Vec<char>) = (pattern.chars().collect(), path.chars().collect());
-    // Where the last star stands, and how much of the path it has taken so far.
+    // The position of the last star, and how much of the path it has matched so far.
     let mut star: Option<(usize, usize)> = None;
     let (mut at, mut seen) = (0, 0);
     while seen < path.len() {

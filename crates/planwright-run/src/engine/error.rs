@@ -1,4 +1,4 @@
-//! The errors of a run: why it does not begin, or why it cannot continue.
+//! The errors of a run: why it does not start, or why it cannot continue.
 
 use std::io;
 use std::path::PathBuf;

@@ -7,17 +7,17 @@ use std::time::SystemTime;
 use crate::layout::{CONFIG_FILE, STATE_FOLDER};
 use crate::store::is_temporary;
 
-/// The most files that are looked at. Larger folders are not judged.
+/// The file limit. Larger folders are not compared.
 const MAX_FILES: usize = 20_000;
 
-/// The size and time of every file of a folder, but for those of planwright.
+/// The size and time of every file of a folder, except those of planwright.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct FolderPrint {
     files: BTreeMap<PathBuf, (u64, Option<SystemTime>)>,
 }
 
 impl FolderPrint {
-    /// Looks at a folder; `plan` is the plan file, which the run writes itself. None where there are too many files.
+    /// Scans a folder. `plan` is the plan file, which the run itself writes. None if there are too many files.
     pub(super) fn of(root: &Path, plan: &Path) -> Option<Self> {
         let mut files = BTreeMap::new();
         let mut folders = vec![root.to_owned()];
@@ -29,7 +29,7 @@ impl FolderPrint {
                 if is_own || is_temporary || path == plan {
                     continue;
                 }
-                // Links are files: what they lead to may be anywhere.
+                // Links count as files: their targets may be anywhere.
                 match entry.metadata() {
                     Ok(metadata) if metadata.is_dir() => folders.push(path),
                     Ok(metadata) => drop(files.insert(path, (metadata.len(), metadata.modified().ok()))),

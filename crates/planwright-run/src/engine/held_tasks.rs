@@ -69,12 +69,12 @@ impl HeldTask {
     }
 }
 
-/// Returns who holds the tasks of a plan. A journal that cannot be read names none.
+/// Returns the claims on the tasks of a plan. A journal that cannot be read gives none.
 pub(super) fn claims_of(snapshot: &PlanSnapshot) -> Claims {
     Claims::of(&history(snapshot.file()).unwrap_or_default())
 }
 
-/// Returns whether `reset` of this user would be refused for a claim.
+/// Returns whether a claim would refuse `reset` by this user.
 fn is_of_another(claim: &Claim) -> bool {
     match &claim.holder {
         ClaimHolder::Owner(claimed) => {

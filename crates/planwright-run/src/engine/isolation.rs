@@ -20,13 +20,13 @@ const SHARE: &str = "have tasks share the folder: --isolation shared";
 #[derive(Clone, Debug)]
 pub struct Isolation {
     pub mode: IsolationMode,
-    /// How many tasks may run side by side in view of that.
+    /// How many tasks may run in parallel with this isolation.
     pub slots: Slots,
     pub remarks: Vec<String>,
 }
 
-/// Decides where tasks work. `slots` is how many the plan or the user allows; `continues` is where the tasks of the run work that
-/// continues: that never changes.
+/// Decides where tasks work. `slots` is the limit of the plan or the user. `continues` is the isolation of the run that is resumed, which
+/// never changes.
 pub(super) fn choose(
     request: &RunRequest<'_>,
     snapshot: &PlanSnapshot,
@@ -46,7 +46,7 @@ pub(super) fn choose(
         Some(IsolationMode::Shared) => return Ok(one_at_a_time(request, slots, "as when the run began")),
         _ => {}
     }
-    // Where git itself fails there may well be a repository, and the user has not asked for agents to work in it directly.
+    // If git itself fails, there may be a repository, and the user did not ask for agents to work in it directly.
     let found = match repository_of(snapshot)? {
         Ok(repository) => repository,
         Err(why) if wanted == config::IsolationSetting::Auto => return Ok(one_at_a_time(request, slots, why)),
@@ -74,7 +74,7 @@ pub(super) fn choose(
     })
 }
 
-/// Sets the user's checkout back where planwright was ended while work landed in it. Returns what the user should know.
+/// Restores the user's checkout if planwright was killed while it landed work there. Returns remarks for the user.
 pub fn undo_unfinished_move(root: &Path) -> Option<String> {
     let repository = Repository::around(root).ok().flatten()?;
     match repository.undo_unfinished_move() {
@@ -94,7 +94,7 @@ fn shared(slots: Slots, remarks: Vec<String>) -> Isolation {
     }
 }
 
-/// Has tasks share the folder, one at a time unless the user says how many.
+/// Has tasks share the folder, one at a time unless the user sets a number.
 fn one_at_a_time(request: &RunRequest<'_>, slots: Slots, why: &str) -> Isolation {
     let most = match slots {
         Slots::Fixed(most) | Slots::StageWidth(most) => most,
@@ -116,7 +116,7 @@ fn one_at_a_time(request: &RunRequest<'_>, slots: Slots, why: &str) -> Isolation
     }
 }
 
-/// Returns the repository that keeps the workspace and has a commit, or why there is none.
+/// Returns the repository of the workspace if it has a commit, or why there is none.
 fn repository_of(snapshot: &PlanSnapshot) -> Result<Result<Repository, &'static str>, RunError> {
     let root = &snapshot.place().root;
     let repository = match Repository::around(root).map_err(refused)? {
@@ -148,7 +148,7 @@ fn repository_of(snapshot: &PlanSnapshot) -> Result<Result<Repository, &'static 
     Ok(Ok(repository))
 }
 
-/// Refuses repositories whose checkouts would not be whole.
+/// Refuses repositories whose checkouts would be incomplete.
 fn refuse(repository: &Repository) -> Result<(), RunError> {
     if let Some(found) = repository.git_version().map_err(refused)?
         && found < OLDEST_GIT

@@ -27,9 +27,9 @@ pub(super) struct LandingSite {
     target: TargetBranch,
     own: OwnFiles,
     conditions: Conditions,
-    /// Whether the branch was not there before this run began.
+    /// Whether this run created the branch.
     has_made_branch: bool,
-    /// The end of the branch as it was seen last: tasks begin there while the branch is deleted.
+    /// The last seen tip of the branch: tasks start there while the branch is deleted.
     last_tip: RefCell<String>,
     style: LandingStyle,
     cleaning: Cleaning,
@@ -61,7 +61,7 @@ pub(super) struct Credit<'a> {
 }
 
 impl LandingSite {
-    /// Begins a run: finds or makes its branch, and settles what holds until its end. Returns what the user should know.
+    /// Starts a run: finds or creates its branch, and fixes the settings that hold until its end. Returns remarks for the user.
     pub(super) fn begin(
         request: &RunRequest<'_>,
         snapshot: &PlanSnapshot,
@@ -71,10 +71,10 @@ impl LandingSite {
         let head = repository.head().map_err(failed)?;
         let head = head.ok_or_else(|| RunError::refused("there is no commit any more", ""))?;
         let home = home_of(request, &repository)?;
-        // Before there is a branch: what fails here leaves none behind.
+        // Before the branch exists, so that a failure here leaves none behind.
         let places = Places::open(request, snapshot, &repository, &home, run)?;
         let (target, start, found) = choose_target(request, snapshot, &repository, &home, &head).inspect_err(|_| {
-            // An empty folder that stays costs little.
+            // An empty folder that stays is harmless.
             let _ = places.checkouts.remove_if_empty();
         })?;
         let mut remarks = vec![start_words(target.name(), &found)];
@@ -97,14 +97,14 @@ impl LandingSite {
         site.has_made_branch = found == BranchStart::Created;
         let secured = site.secure(request, &start);
         if secured.is_err() && site.has_made_branch {
-            // The run does not begin: a branch that stays would be continued by the next one.
+            // The run does not start: the next run would continue a branch that stays.
             let _ = site.target.remove_at(&start);
         }
         remarks.extend(secured?);
         Ok((site, remarks))
     }
 
-    /// Keeps the start of the branch alive, takes uncommitted work along where that is asked for, and holds the branch.
+    /// Keeps the start of the branch alive, takes uncommitted work along if requested, and holds the branch.
     fn secure(&mut self, request: &RunRequest<'_>, start: &str) -> Result<Vec<String>, RunError> {
         let base = format!("base/{}", self.run);
         self.repository.keep(&base, start).map_err(failed)?;
@@ -116,7 +116,7 @@ impl LandingSite {
         Ok(remarks)
     }
 
-    /// Continues a run under the conditions that it began with, whatever is checked out by now. `state` is what its log has.
+    /// Resumes a run with its original settings, whatever branch is checked out now. `state` is rebuilt from its log.
     pub(super) fn resume(
         request: &RunRequest<'_>,
         snapshot: &PlanSnapshot,
@@ -172,7 +172,7 @@ impl LandingSite {
         }
     }
 
-    /// Takes the user's uncommitted work along, as a commit below all work.
+    /// Commits the user's uncommitted work below all work of the run.
     fn take_uncommitted(&mut self) -> Result<Option<String>, RunError> {
         let top = self.repository.toplevel().to_owned();
         let lost = || failed(GitError::LostCheckout(top.clone()));
@@ -256,7 +256,7 @@ impl LandingSite {
         tip.ok_or_else(|| GitError::NoBranch(self.target.name().to_owned()))
     }
 
-    /// Returns where a task begins: at the end of the branch. A branch that was deleted is missed when the work lands.
+    /// Returns the start commit of a task: the tip of the branch. A deleted branch is only an error when work lands.
     fn base(&self) -> Result<String, GitError> {
         match self.tip() {
             Err(GitError::NoBranch(_)) => Ok(self.last_tip.borrow().clone()),
@@ -264,11 +264,11 @@ impl LandingSite {
         }
     }
 
-    /// Makes a checkout for a task, with all that has landed so far.
+    /// Creates a checkout for a task, with all landed work.
     pub(super) fn make(&self, task: &str, attempt: u32) -> Result<TaskCheckout, GitError> {
         let name = format!("{}.{attempt}", PlanKey::of(task));
         let base = self.base()?;
-        // The user may remove it from the branch and clean up while the task is at work.
+        // The user may rewrite the branch and run `git gc` while the task is at work.
         self.repository.keep(&self.base_name(task), &base)?;
         let checkout = self.places.checkouts.create(&name, &base)?;
         let copied = self
@@ -291,19 +291,19 @@ impl LandingSite {
         Ok(checkout)
     }
 
-    /// Removes a checkout in which no agent has worked. Where that fails, what kept it from being used is what matters.
+    /// Removes a checkout in which no agent has worked. Ignores a failure: the earlier error matters.
     pub(super) fn discard(&self, checkout: &TaskCheckout) {
         let _ = self.places.checkouts.remove(checkout);
     }
 
-    /// Remembers what a checkout is like after the commands that prepare it.
+    /// Records the state of a checkout after the commands that prepare it.
     pub(super) fn remember_prepared(&self, checkout: &TaskCheckout) -> Result<(), GitError> {
         self.places
             .checkouts
             .remember_prepared(checkout, &|path| self.own.contains(path))
     }
 
-    /// Finds a checkout of an earlier attempt, if its folder is still the one that was made.
+    /// Finds the checkout of an earlier attempt, if its folder is still the original one.
     pub(super) fn find(&self, folder: &str, identity: &str, base: &str) -> Result<TaskCheckout, GitError> {
         self.places
             .checkouts
@@ -325,8 +325,8 @@ impl LandingSite {
             .environment(variables, &self.place.root, &self.root_in(checkout))
     }
 
-    /// Takes a snapshot of a checkout, in which no process works any more. `named` are files that have to land, from the root of
-    /// the workspace; none where the snapshot only keeps work, and need not hold what has to land.
+    /// Takes a snapshot of a checkout in which no process works any more. `named` are the files that must land, from the root of the
+    /// workspace; none if the snapshot only saves work.
     pub(super) fn snapshot(
         &self,
         checkout: &TaskCheckout,
@@ -357,7 +357,7 @@ impl LandingSite {
         self.places.checkouts.snapshot(checkout, &request)
     }
 
-    /// Returns a path from the root of the workspace as one from the top of the repository.
+    /// Converts a path from the root of the workspace to one from the top of the repository.
     fn seen_from_top(&self, path: &str) -> String {
         format!("{}{}", self.repository.prefix(), path.trim_start_matches("./"))
     }
@@ -366,23 +366,23 @@ impl LandingSite {
         format!("{}/{attempt}", self.references(task))
     }
 
-    /// Returns what the names of all refs begin with that keep the work on a task.
+    /// Returns the prefix of all refs that keep the work on a task.
     fn references(&self, task: &str) -> String {
         format!("candidates/{}/{}", self.run, PlanKey::of(task))
     }
 
-    /// Makes a checkout with the files of a candidate, for an attempt whose own is gone.
+    /// Creates a checkout with the files of a candidate, for an attempt whose own is gone.
     pub(super) fn make_again(&self, task: &str, attempt: u32, candidate: &Candidate) -> Result<TaskCheckout, GitError> {
         let name = format!("{}.{attempt}", PlanKey::of(task));
         self.places.checkouts.create(&name, &candidate.commit)
     }
 
-    /// Returns paths from the top of the repository as seen from the workspace.
+    /// Converts paths from the top of the repository to paths from the workspace.
     pub(super) fn below(&self, paths: &[String]) -> Vec<String> {
         super::drift::below(paths.to_vec(), self.repository.prefix())
     }
 
-    /// Replays a candidate on top of a tree, which is that of the commit `below`, and keeps the result alive.
+    /// Replays a candidate on the tree of the commit `below`, and keeps the result alive.
     pub(super) fn replay(
         &self,
         task: &str,
@@ -401,7 +401,7 @@ impl LandingSite {
                         .repository
                         .commit_tree(&tree, &[below], "A candidate that is being verified")?,
                 };
-                // From here on no clean-up of the user's repository can remove it.
+                // From here on, `git gc` cannot remove it.
                 self.repository.keep(&self.replay_name(task), &commit)?;
                 self.repository.require_whole(&commit, below)?;
                 Ok(Replaying::Clean(Replayed {
@@ -422,7 +422,7 @@ impl LandingSite {
         format!("replays/{}/{}", self.run, PlanKey::of(task))
     }
 
-    /// Puts a conflict into a checkout, which builds on the end of the branch from now on.
+    /// Puts a conflict into a checkout, which is now based on the tip of the branch.
     pub(super) fn bring_conflict(
         &self,
         checkout: &TaskCheckout,
@@ -436,7 +436,7 @@ impl LandingSite {
             .bring_conflict(checkout, &candidate.tree, tree, tip, stages)
     }
 
-    /// Makes the commit that lands: the tree that was verified, on top of the end of the branch.
+    /// Makes the commit that lands: the verified tree on the tip of the branch.
     pub(super) fn final_commit(
         &self,
         tip: &str,
@@ -472,11 +472,11 @@ impl LandingSite {
         self.repository.commit_tree(&replayed.tree, &parents, &message)
     }
 
-    /// Moves the branch forward, or not at all.
+    /// Moves the branch forward atomically.
     pub(super) fn advance(&self, from: &str, to: &str, task: &str) -> Result<(), GitError> {
         let why = format!("planwright: land {}", subject(task));
         if self.conditions.is_current {
-            // Another plan of the workspace may have begun a run meanwhile.
+            // Another plan of the workspace may have started a run in the meantime.
             let own = OwnFiles::of(&self.place, &self.repository);
             return self.target.advance_checkout(from, to, &why, &|path| own.contains(path));
         }
@@ -486,13 +486,13 @@ impl LandingSite {
         self.target.advance(from, to, &why)
     }
 
-    /// Removes the checkout of a task whose work has landed, and lets go of its candidates.
+    /// Removes the checkout of a task whose work has landed, and drops the refs of its candidates.
     pub(super) fn clear(&self, checkout: &TaskCheckout, task: &str) -> Result<(), GitError> {
         self.places.checkouts.remove(checkout)?;
         self.let_go(task)
     }
 
-    /// Clears up after tasks whose work had landed when the run was interrupted. `landed` has the last attempt of each.
+    /// Cleans up tasks whose work had landed when the run was interrupted. `landed` has the last attempt of each.
     pub(super) fn clear_earlier(&self, landed: &[&AttemptRun]) -> Result<(), GitError> {
         let mut kept = Vec::new();
         for kind in ["candidates", "replays", "bases"] {
@@ -513,7 +513,7 @@ impl LandingSite {
         Ok(())
     }
 
-    /// Lets go of the refs that keep the candidates of a task alive.
+    /// Drops the refs that keep the candidates of a task alive.
     pub(super) fn let_go(&self, task: &str) -> Result<(), GitError> {
         let names = [self.references(task), self.replay_name(task), self.base_name(task)];
         for name in names {
@@ -546,7 +546,7 @@ impl LandingSite {
         Ok(prepared)
     }
 
-    /// Returns the tasks of these whose commits are not on the branch any more.
+    /// Returns the tasks whose commits are no longer on the branch.
     pub(super) fn not_on_branch<'t>(&self, landed: &[(&'t str, &str)]) -> Result<Vec<&'t str>, GitError> {
         if landed.is_empty() {
             return Ok(Vec::new());
@@ -559,8 +559,7 @@ impl LandingSite {
         Ok(landed.iter().filter(is_gone).map(|(task, _)| *task).collect())
     }
 
-    /// Removes what was made for a run that does not begin: the branch as well, where this run made it. One that stays would be
-    /// continued by the next run.
+    /// Removes everything made for a run that does not start, including a branch that this run created: the next run would continue it.
     pub(super) fn abandon(&self) -> Result<(), GitError> {
         self.close()?;
         if self.has_made_branch && !lands_on(&self.place.root, self.target.name(), &self.run) {
@@ -573,7 +572,7 @@ impl LandingSite {
         }
     }
 
-    /// Lets go of the branch unless another run lands on it, and of what keeps the base alive where no checkout is left.
+    /// Releases the branch unless another run lands on it, and drops the refs of the base if no checkout is left.
     pub(super) fn close(&self) -> Result<(), GitError> {
         if !lands_on(&self.place.root, self.target.name(), &self.run) {
             self.target.release()?;
@@ -589,7 +588,7 @@ impl LandingSite {
     }
 }
 
-/// Where the tasks of a run work and are verified, apart from the branch that they land on.
+/// The folders in which the tasks of a run work and are verified, apart from their branch.
 struct Places {
     preparation: Preparation,
     checkouts: Checkouts,
@@ -614,7 +613,7 @@ impl Places {
     }
 }
 
-/// Returns the branch that a run lands on, made where it is not there, with the commit that it begins at.
+/// Returns the branch of a run with its start commit, and creates the branch if it does not exist.
 fn choose_target(
     request: &RunRequest<'_>,
     snapshot: &PlanSnapshot,

@@ -16,7 +16,7 @@ use crate::revise::note_take_overs;
 use crate::runs::state::{AttemptRun, RunState, TaskState};
 use crate::runs::{self, RunPlace, SeenRun};
 
-/// How many entries of a folder are looked at to tell its size.
+/// How many entries of a folder are counted for its size.
 const MAX_ENTRIES: usize = 200_000;
 
 #[derive(Debug)]
@@ -24,7 +24,7 @@ pub struct Leftover {
     pub run: String,
     pub task: String,
     pub path: PathBuf,
-    /// How large it is; a lower bound where it is very large.
+    /// Its size; a lower bound if it is very large.
     pub n_bytes: u64,
     pub age: Duration,
     pub state: LeftoverState,
@@ -34,11 +34,11 @@ pub struct Leftover {
 /// Whether a checkout can be removed without loss.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LeftoverState {
-    /// Its run goes on, or will be continued.
+    /// Its run is active or can be resumed.
     InUse(String),
-    /// Everything in it is kept elsewhere.
+    /// Everything in it exists elsewhere.
     Removable,
-    /// It holds something that is nowhere else, or that cannot be decided.
+    /// It has unique work, or that cannot be decided.
     Kept(String),
 }
 
@@ -54,7 +54,7 @@ struct LeftoverCheckout {
 }
 
 enum CheckoutOwner {
-    /// That of a run that is not over, for this reason.
+    /// In use, because its run has not ended, for this reason.
     InUse(String),
     Ended(Box<(PlanPlace, AttemptRun)>),
     Unknown(String),
@@ -68,7 +68,7 @@ pub struct Leftovers {
 }
 
 impl Leftovers {
-    /// Opens them; none where there is no repository with checkouts.
+    /// Opens them; none without a repository with checkouts.
     pub fn open(root: &Path, config: &RunConfig) -> Result<Option<Self>, GitError> {
         let Some(repository) = Repository::around(root)? else {
             return Ok(None);
@@ -88,7 +88,7 @@ impl Leftovers {
         }))
     }
 
-    /// Returns all checkouts that are there, the oldest run first. One in which the next run would continue is in use.
+    /// Returns all existing checkouts, the oldest run first. A checkout in which the next run would continue is in use.
     pub fn list(&self) -> io::Result<Vec<Leftover>> {
         let listed = |found: &LeftoverCheckout| {
             let mut leftover = self.judged(found);
@@ -137,7 +137,7 @@ impl Leftovers {
             let task = state.task(&attempt.name);
             let is_stopped = task.is_some_and(|task| matches!(task.state, TaskState::Stopped | TaskState::Interrupted));
             let is_taken_over = task.is_some_and(|task| task.taken_over.is_some());
-            // No run works on a task again that a person brought to an end.
+            // No run resumes a task that a person has finished.
             let in_use = in_use
                 .as_ref()
                 .filter(|in_use| !(in_use.is_interrupted() && is_taken_over));
@@ -194,7 +194,7 @@ impl Leftovers {
         }
     }
 
-    /// Decides whether a checkout holds something that is nowhere else.
+    /// Decides whether a checkout has unique work.
     fn judge(&self, run: &str, place: &PlanPlace, attempt: &AttemptRun) -> (LeftoverState, Option<TaskCheckout>) {
         let kept = |why: &str| (LeftoverState::Kept(why.to_owned()), None);
         let Some([folder, identity, base]) = attempt.checkout.known() else {
@@ -226,7 +226,7 @@ impl Leftovers {
         }
     }
 
-    /// Returns a file that an agent names, that is there, and that no commit has.
+    /// Returns a file that an agent named, that exists, and that is in no commit.
     fn left_out(&self, attempt: &AttemptRun, checkout: &TaskCheckout, tree: &str) -> Option<String> {
         let files = attempt.report.files.iter();
         let from_top = files.map(|path| format!("{}{path}", self.repository.prefix()));
@@ -234,7 +234,7 @@ impl Leftovers {
         there.find(|path| !self.repository.has_path(tree, path).unwrap_or(false))
     }
 
-    /// Returns whether a tree is kept elsewhere: nothing was changed, it is a candidate that is kept, or it has landed.
+    /// Returns whether a tree exists elsewhere: it is unchanged, a saved candidate, or landed.
     fn has_tree(&self, run: &str, attempt: &AttemptRun, base: &str, tree: &str) -> bool {
         let is_it = |commit: &str| self.repository.tree_of(commit).is_ok_and(|found| found == tree);
         let name = format!("candidates/{run}/{}", PlanKey::of(&attempt.name));
@@ -244,7 +244,7 @@ impl Leftovers {
         is_it(base) || landed == Some(tree) || kept.iter().any(|kept| is_it(&kept.commit))
     }
 
-    /// Removes a checkout that can go. Returns whether it was removed.
+    /// Removes a checkout that is removable. Returns whether it was removed.
     pub fn remove(&self, leftover: &Leftover) -> Result<bool, GitError> {
         let (LeftoverState::Removable, Some(checkout)) = (&leftover.state, &leftover.checkout) else {
             return Ok(false);
@@ -255,7 +255,7 @@ impl Leftovers {
         Ok(true)
     }
 
-    /// Empties the checkouts for verification that no process uses. Returns how many there were.
+    /// Empties the checkouts for verification that no process uses. Returns their number.
     pub fn clear_pool(&self) -> Result<usize, GitError> {
         match self.home.pool().is_dir() {
             true => Pool::open(&self.home.pool())?.clear(),
@@ -263,8 +263,8 @@ impl Leftovers {
         }
     }
 
-    /// Lets go of branches that no run of the workspace holds any more: a run that was killed leaves the worktree that held its branch.
-    /// One that continues takes it again.
+    /// Releases branches that no run of the workspace holds any more. A killed run leaves the worktree that held its branch; if it is
+    /// resumed, it takes the branch again.
     pub fn release_branches(&self) -> Result<Vec<String>, GitError> {
         let runs = runs::seen(&DiskFiles, &self.root).into_iter().flatten().flatten();
         let live: Vec<String> = runs.filter_map(|run| live_branch(&run)).collect();
@@ -278,8 +278,8 @@ impl Leftovers {
         Ok(released)
     }
 
-    /// Removes what the newest runs of a plan left that were killed before they began: no agent worked for them. The caller has the
-    /// lock of the plan, and `own` is its run.
+    /// Removes leftovers of the newest runs of a plan that were killed before they started any agent. The caller has the lock of the plan,
+    /// and `own` is its run.
     pub(super) fn remove_unbegun(&self, plan: &PlanPlace, id: Option<&str>, own: &str) {
         let is_unbegun = |run: &SeenRun| run.state(&DiskFiles).is_ok_and(|state| state.begun.is_none());
         let newest = runs::of_plan(&DiskFiles, plan, id).into_iter().flatten();
@@ -287,7 +287,7 @@ impl Leftovers {
             self.repository.remove_locks_of(run.id());
             for name in ["base", "uncommitted"].map(|kind| format!("{kind}/{}", run.id())) {
                 if let Ok(Some(commit)) = self.repository.kept(&name) {
-                    // A ref or a folder that stays costs little.
+                    // A ref or a folder that stays is harmless.
                     let _ = self.repository.let_go(&name, &commit);
                 }
             }
@@ -295,7 +295,7 @@ impl Leftovers {
         }
     }
 
-    /// Removes what can go and exceeds what is to be kept, the oldest first. Returns how many checkouts were removed.
+    /// Removes removable checkouts beyond the limits, the oldest first. Returns how many were removed.
     pub fn tidy(&self, keep: &KeepLimits) -> usize {
         let (mut n_kept, mut n_bytes, mut n_removed) = (0, 0_u64, 0);
         let mut found = self.found().unwrap_or_default();
@@ -306,21 +306,21 @@ impl Leftovers {
                 (n_kept, n_bytes) = (n_kept + 1, n_then);
                 continue;
             }
-            // Whether it holds something unique takes a while to tell, and is only asked where it matters.
+            // Searching for unique work is slow, so it is done only for checkouts over the limit.
             n_removed += usize::from(self.remove(&self.judged(found)).unwrap_or(false));
         }
         n_removed
     }
 }
 
-/// Tells whether another run of a workspace that goes on lands on a branch.
+/// Returns whether another active run of a workspace lands on a branch.
 pub(super) fn lands_on(root: &Path, branch: &str, own: &str) -> bool {
     let runs = runs::seen(&DiskFiles, root).into_iter().flatten().flatten();
     let mut others = runs.filter(|run| run.id() != own);
     others.any(|run| live_branch(&run).as_deref() == Some(branch))
 }
 
-/// Returns the branch of a run that goes on.
+/// Returns the branch of an active run.
 fn live_branch(run: &SeenRun) -> Option<String> {
     run.live(&DiskFiles)?;
     Some(run.state(&DiskFiles).ok()?.conditions?.branch)
@@ -331,7 +331,7 @@ enum InUse {
     Live {
         pid: u32,
     },
-    /// It was interrupted, and the next run of its plan continues it.
+    /// It was interrupted, and the next run of its plan resumes it.
     Interrupted,
 }
 
@@ -348,7 +348,7 @@ impl InUse {
     }
 }
 
-/// Returns why the checkouts of a run are in use, where they are.
+/// Returns why the checkouts of a run are in use, if they are.
 fn why_in_use(run: &SeenRun, state: &RunState) -> Option<InUse> {
     let live = run.live(&DiskFiles);
     match (live, &state.ended) {
@@ -358,7 +358,7 @@ fn why_in_use(run: &SeenRun, state: &RunState) -> Option<InUse> {
     }
 }
 
-/// Returns the attempts that have folders of their own, the last one of each folder.
+/// Returns the attempts with their own folder, the last one of each folder.
 fn by_folder(state: &RunState) -> Vec<&AttemptRun> {
     let mut found: Vec<&AttemptRun> = Vec::new();
     let attempts = state.tasks().iter().flat_map(|task| &task.attempts);
@@ -374,7 +374,7 @@ fn by_folder(state: &RunState) -> Vec<&AttemptRun> {
     found
 }
 
-/// Returns how large a folder is, and how long ago something in it was changed.
+/// Returns the size of a folder, and the time since its last change.
 fn size_and_age(folder: &Path) -> (u64, Duration) {
     let (mut n_bytes, mut n_entries) = (0_u64, 0);
     let mut newest = SystemTime::UNIX_EPOCH;

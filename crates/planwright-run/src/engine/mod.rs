@@ -44,21 +44,21 @@ pub use user_command::{notify, run_hook};
 
 use crate::runs::RunRecord;
 
-/// Gets everything that happens in a run.
+/// Receives the events of a run.
 pub trait Watcher {
-    /// Something happened; it is durable.
+    /// Receives an event after it is durable.
     fn event(&mut self, record: &RunRecord);
 
-    /// The process of a task wrote something: its last line, unchecked.
+    /// Receives the last line of output of a task's process, unchecked.
     fn line(&mut self, _task: &str, _line: &str) {}
 
-    /// Time went by: called a few times per second, also when nothing happens.
+    /// Is called a few times per second, even without events.
     fn tick(&mut self) {}
 
-    /// A command of the baseline is about to run: one that verifies every task, before the first attempt.
+    /// Receives a command of the baseline before it runs. The baseline verifies every task before the first attempt.
     fn baseline(&mut self, _command: &str) {}
 
-    /// Returns whether the run begins although commands of the baseline failed; these are shown.
+    /// Returns whether the run starts although commands of the baseline failed. Shows the failures.
     fn accepts_failing_baseline(&mut self, _failures: &str) -> bool {
         false
     }

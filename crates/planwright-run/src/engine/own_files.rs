@@ -15,7 +15,7 @@ use crate::workspace::slashed;
 /// The files that belong to planwright, as paths from the top of the repository.
 #[derive(Clone, Debug)]
 pub struct OwnFiles {
-    /// What paths below the workspace begin with.
+    /// The prefix of paths in the workspace.
     prefix: String,
     paths: BTreeSet<String>,
 }
@@ -36,7 +36,7 @@ impl OwnFiles {
         }
     }
 
-    /// Returns whether a path from the top of the repository is one of them.
+    /// Returns whether a path from the top of the repository is among them.
     pub fn contains(&self, path: &str) -> bool {
         let Some(below) = path.strip_prefix(&self.prefix) else {
             return false;
@@ -49,7 +49,7 @@ impl OwnFiles {
     }
 }
 
-/// Returns the files that would name a plan as the one that is being worked on, from the root of the workspace.
+/// Returns the files that would name a plan as the active one, relative to the root of the workspace.
 fn pointers(root: &Path, plan: &str) -> Vec<String> {
     let target = root.join(plan);
     let found = DIALECTS

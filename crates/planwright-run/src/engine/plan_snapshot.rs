@@ -27,9 +27,9 @@ pub struct PlanSnapshot {
     path: PathBuf,
     forced: Option<&'static dyn Dialect>,
     place: PlanPlace,
-    /// The file that the plan was derived from, where it says so.
+    /// The file that the plan was derived from, if it names one.
     origin: Option<PathBuf>,
-    /// The text that the file holds, as far as is known.
+    /// The text of the file, as far as known.
     text: SourceText,
     linked: LinkedPlan,
     names: Vec<String>,
@@ -38,14 +38,14 @@ pub struct PlanSnapshot {
     seen: SnapshotStamps,
 }
 
-/// The stamps that show cheaply whether another process has touched the plan or its journal.
+/// Stamps that cheaply show whether another process has changed the plan or its journal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct SnapshotStamps {
     plan: Option<FileStamp>,
     journal: Option<FileStamp>,
-    /// What the plan was derived from, where it says so.
+    /// The stamp of the file that the plan was derived from, if any.
     origin: Option<FileStamp>,
-    /// Whether the plan must be read again whatever its stamp is. A missing file has no stamp, and is not the same.
+    /// Whether to read the plan again whatever its stamp. A missing file has no stamp either.
     is_plan_stale: bool,
 }
 
@@ -57,10 +57,10 @@ struct FileStamp {
 }
 
 impl PlanSnapshot {
-    /// Reads a plan that may be run: one without errors.
+    /// Reads a plan that can be run: one without errors.
     pub fn open(path: &Path, forced: Option<&'static dyn Dialect>) -> Result<Self, RunError> {
         let place = PlanPlace::of(&DiskFiles, path).map_err(|source| LoadError::new(path, source))?;
-        // Looked at before it is read: what comes in between is noticed afterwards.
+        // Taken before the plan is read, so that a change in between is noticed later.
         let mut seen = SnapshotStamps::of(&place, None);
         let source = load(path)?.source;
         let mut inspection = inspect_file(&source, Some(path), forced).inspection;
@@ -113,7 +113,7 @@ impl PlanSnapshot {
         }
     }
 
-    /// Tries whether the plan could be written, where its states are written into it.
+    /// Checks that the plan is writable, if its states are stored in it.
     pub(super) fn try_out(&self) -> Result<(), RunError> {
         if self.plan().lifecycle.machine.written.is_empty() {
             return Ok(());
@@ -143,7 +143,7 @@ impl PlanSnapshot {
         &self.path
     }
 
-    /// Returns the dialect to read it in, if the user said so.
+    /// Returns the dialect that the user chose, if any.
     pub fn forced(&self) -> Option<&'static dyn Dialect> {
         self.forced
     }
@@ -152,7 +152,7 @@ impl PlanSnapshot {
         &self.place
     }
 
-    /// Returns the plan with its edges, as it was when it was read last; what became of tasks since is not in it.
+    /// Returns the plan with its edges as last read. It does not have the later states of tasks.
     pub fn linked(&self) -> &LinkedPlan {
         &self.linked
     }
@@ -161,7 +161,7 @@ impl PlanSnapshot {
         &self.linked.plan
     }
 
-    /// Returns the text that the file holds, as far as is known.
+    /// Returns the text of the file, as far as known.
     pub(super) fn text(&self) -> &SourceText {
         &self.text
     }
@@ -189,17 +189,17 @@ impl PlanSnapshot {
         task.and_then(|task| task.status.state()).unwrap_or(State::Blocked)
     }
 
-    /// Takes note of what was written in place of what: the new text of the file is no news. If another process changed the file
-    /// between the last look and the writing, or right after it, the next look reads it again.
+    /// Records what this run wrote over which text, so that its own write is not a change. If another process changed the file between the
+    /// last read and the write, or right after it, the next check reads it again.
     pub(super) fn wrote(&mut self, before: &SourceText, text: &SourceText, recorded: &Range<u64>) {
         let was_known = before.as_str() == self.text.as_str();
         let n_known = self.seen.journal.as_ref().map_or(0, |journal| journal.n_bytes);
         let mut seen = SnapshotStamps::of(&self.place, None);
         seen.origin = self.seen.origin.take();
-        // Another process may have replaced the file since, also by a text of the same length.
+        // Another process may have replaced the file since, even by a text of the same length.
         let is_there = holds(&DiskFiles, &self.place.target, text).unwrap_or(false);
         seen.is_plan_stale |= !was_known || !is_there;
-        // The same for what others record.
+        // The same applies to records of other processes.
         let n_recorded = seen.journal.as_ref().map_or(0, |journal| journal.n_bytes);
         if *recorded != (n_known..n_recorded) {
             seen.journal = None;
@@ -208,12 +208,12 @@ impl PlanSnapshot {
         self.text = if was_known { text.clone() } else { before.clone() };
     }
 
-    /// Returns whether another process may have touched the plan since. Cheap, and wrong only by saying yes.
+    /// Returns whether another process may have changed the plan since. Cheap; errs only by returning true.
     pub(super) fn may_have_changed(&self) -> bool {
         SnapshotStamps::of(&self.place, self.origin.as_deref()) != self.seen
     }
 
-    /// Reads the plan again where it may have changed; none where it says what it said.
+    /// Reads the plan again if it may have changed; none if its content is the same.
     pub(super) fn reread(&mut self) -> Result<Option<PlanSnapshot>, Unreadable> {
         if !self.may_have_changed() {
             return Ok(None);
@@ -254,26 +254,25 @@ impl PlanSnapshot {
         )))
     }
 
-    /// Does not ask again about a text that cannot be used, until it changes.
+    /// Ignores an unusable text until it changes.
     pub(super) fn overlook(&mut self, unreadable: &Unreadable) {
         self.seen = SnapshotStamps::clone(&unreadable.seen);
-        // Whatever comes next is to be compared with nothing.
+        // The next text differs from this one in any case.
         self.text = SourceText::new(String::new());
     }
 
-    /// Returns whether the file holds what it held when it was read, as far as can be told cheaply.
+    /// Returns whether the file still has the text that was read, as far as a cheap check can decide.
     pub(super) fn is_as_known(&self) -> bool {
         !self.text.as_str().is_empty() && !self.may_have_changed()
     }
 
-    /// Tells which of another snapshot's tasks each of these is. Fails where that cannot be told of a task of the other's that
-    /// matters.
+    /// Finds each of these tasks in another snapshot. Fails if a task that matters to the other is ambiguous.
     pub(super) fn matched(
         &self,
         old: &PlanSnapshot,
         matters: impl Fn(u32) -> bool,
     ) -> Result<Vec<Option<u32>>, String> {
-        // Tasks that are appended move no other task, however alike they look.
+        // Appended tasks do not move others, even if they look alike.
         if self.keys.starts_with(&old.keys) {
             let n_known = old.keys.len() as u32;
             let tasks = 0..self.keys.len() as u32;
@@ -286,7 +285,7 @@ impl PlanSnapshot {
         let is_in_place = |(task, found): (usize, &Option<u32>)| found.is_none_or(|old| old == task as u32);
         if self.keys.len() == old.keys.len() && matched.iter().enumerate().all(is_in_place) {
             let is_numbered = |snapshot: &PlanSnapshot, task: usize| snapshot.keys[task].starts_with(BY_WORDS);
-            // Nothing was moved: where a task has only its place and its words, other words are still the same task.
+            // Nothing was moved: a task known only by its position and words is the same task even with other words.
             let same = |(task, found): (usize, &Option<u32>)| {
                 found.or((is_numbered(self, task) && is_numbered(old, task)).then_some(task as u32))
             };
@@ -296,7 +295,7 @@ impl PlanSnapshot {
             }
         }
         for (task, key) in old.keys.iter().enumerate().filter(|(task, _)| matters(*task as u32)) {
-            // Gone is gone; but two that look alike could be either.
+            // A missing task was removed; but two that look alike are ambiguous.
             let is_ambiguous =
                 self.keys.iter().filter(|own| *own == key).count() > 1 || !known.contains_key(key.as_str());
             if is_ambiguous {
@@ -353,10 +352,10 @@ fn origin_of(plan: &Plan, place: &PlanPlace) -> Option<PathBuf> {
     plan.head_str(Field::SourcePlan).map(|path| place.root.join(path))
 }
 
-/// What the keys of tasks begin with that have no id.
+/// The prefix of the keys of tasks without an id.
 const BY_WORDS: &str = "title ";
 
-/// Returns what tells a task from the others whatever its number is: its id, else what it says.
+/// Returns the key of a task that does not depend on its number: its id, otherwise its words.
 fn key(plan: &Plan, task_ix: usize) -> String {
     let task = &plan.tasks()[task_ix];
     match task.name {
@@ -371,7 +370,7 @@ fn key(plan: &Plan, task_ix: usize) -> String {
     }
 }
 
-/// Returns the keys that occur once, with their places.
+/// Returns the keys that occur once, with their indexes.
 fn unique(keys: &[String]) -> HashMap<&str, u32> {
     let mut places: HashMap<&str, Option<u32>> = HashMap::with_capacity(keys.len());
     for (place, key) in keys.iter().enumerate() {
@@ -429,7 +428,7 @@ mod tests {
         revised
     }
 
-    /// The states of a pack are in the journal alone: its text says nothing about who has been there.
+    /// The states of a pack are only in the journal: its text does not show other processes' changes.
     #[test]
     fn changes_recorded_by_other_processes_before_a_write_are_read() {
         let folder = tempfile::tempdir().expect("a temporary folder");

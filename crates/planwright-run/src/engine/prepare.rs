@@ -28,7 +28,7 @@ use crate::shell::with_plan;
 use crate::store::history;
 use crate::verify::TaskChecks;
 
-/// The budget is kept by the run, in several currencies: the scheduler only hears that it is spent.
+/// The run checks the budget in several currencies. The scheduler only learns that it is spent.
 pub(super) const SPENT: u64 = 1;
 
 pub struct PreparedRun {
@@ -36,25 +36,25 @@ pub struct PreparedRun {
     /// Its tasks, as the scheduler sees them.
     pub jobs: Vec<Job>,
     pub policy: Policy,
-    /// Who takes each task; none for those that are not to run.
+    /// The agent of each task; none for tasks outside the run.
     pub agents: Vec<Option<String>>,
-    /// The order of the tasks, and the longest way through them.
+    /// The order of the tasks, and the critical path through them.
     pub graph: TaskGraph,
     pub must_approve: bool,
     pub isolation: Isolation,
     pub fencing: Fencing,
     pub remarks: Vec<RemarkRecord>,
-    /// The tasks that are marked as done without a proof, where the configuration requires one: the run opens them again.
+    /// Tasks marked as done without a proof, if the configuration requires one: the run reopens them.
     unproven: Vec<u32>,
     /// The tasks that were skipped because of failures that the run tries again.
     reopened: Vec<u32>,
-    /// The tasks that a person or a tool holds, and that the run leaves alone.
+    /// Tasks that a person or a tool holds, and that the run leaves alone.
     pub held: Vec<HeldTask>,
-    /// What earlier runs left; the error holds where the run begins.
+    /// The leftovers of earlier runs. An error stops the start of the run.
     pub(super) recovered: Result<Recovered, RunError>,
 }
 
-/// Refuses a plan that is a link out of the workspace: agents would work in the folder of the file that it leads to.
+/// Refuses a plan that is a link out of the workspace: agents would work in the folder of its target.
 fn refuse_link_to_elsewhere(path: &Path, snapshot: &PlanSnapshot) -> Result<(), RunError> {
     let is_link = path.symlink_metadata().is_ok_and(|found| found.is_symlink());
     let root = root_of(path);
@@ -125,7 +125,7 @@ pub fn prepare(request: &RunRequest<'_>) -> Result<PreparedRun, RunError> {
     })
 }
 
-/// Returns the remark that no command verifies what agents make.
+/// Returns the remark that no command verifies the work of agents.
 fn unverified_remark(request: &RunRequest<'_>) -> Option<RemarkRecord> {
     let rules = &request.config.verify;
     let is_verified = rules.has_rules() || rules.allow_plan_commands || request.options.asked.allow_plan_commands;
@@ -139,7 +139,7 @@ pub(super) struct LaidOut {
     pub(super) choice: AgentChoice,
 }
 
-/// Lays out the tasks of a plan as it is now. Tasks that are reopened get an agent too.
+/// Prepares the tasks of a plan in their present state. Tasks that are reopened get an agent too.
 pub(super) fn lay_out(
     request: &RunRequest<'_>,
     snapshot: &PlanSnapshot,
@@ -213,7 +213,7 @@ fn reopened(
     Ok(snapshot.tasks().filter(is_reopened).collect())
 }
 
-/// Returns the tasks that are marked as done without a proof, where the configuration requires one.
+/// Returns the tasks that are marked as done without a proof, if the configuration requires one.
 fn unproven(request: &RunRequest<'_>, snapshot: &PlanSnapshot) -> Result<Vec<u32>, RunError> {
     if !request.config.verify.required {
         return Ok(Vec::new());
@@ -222,7 +222,7 @@ fn unproven(request: &RunRequest<'_>, snapshot: &PlanSnapshot) -> Result<Vec<u32
     Ok(snapshot.unproven(&proofs))
 }
 
-/// Refuses plans that are in no state to be run. Returns whether the plan is approved by being run.
+/// Refuses plans that cannot be run in their state. Returns whether running the plan approves it.
 fn refuse(request: &RunRequest<'_>, snapshot: &PlanSnapshot) -> Result<bool, RunError> {
     let plan = snapshot.plan();
     let history = history(snapshot.file()).map_err(ReviseError::Store)?;
@@ -260,7 +260,7 @@ fn refuse(request: &RunRequest<'_>, snapshot: &PlanSnapshot) -> Result<bool, Run
     }
 }
 
-/// Refuses tasks that nothing verifies, where the user wants that.
+/// Refuses tasks without verification, if the user requires it.
 fn refuse_unverified(request: &RunRequest<'_>, snapshot: &PlanSnapshot, jobs: &[Job]) -> Result<(), RunError> {
     if !request.options.asked.require_verification && !request.config.verify.required {
         return Ok(());
@@ -292,7 +292,7 @@ fn refuse_unverified(request: &RunRequest<'_>, snapshot: &PlanSnapshot, jobs: &[
     ))
 }
 
-/// Returns the tasks as the scheduler sees them, files left out.
+/// Returns the tasks as the scheduler sees them, without files.
 pub(super) fn jobs_of(
     request: &RunRequest<'_>,
     snapshot: &PlanSnapshot,
@@ -310,18 +310,18 @@ pub(super) fn jobs_of(
     Ok(jobs)
 }
 
-/// How often a task is tried where nothing is configured, and no planner takes over.
+/// The default number of attempts at a task if no planner takes over.
 pub const USUAL_ATTEMPTS: u32 = 2;
 
-/// Returns how often a task may be tried: as the user wants it, else twice, or once where a planner takes over after a failure. Where the
-/// plan counts failures itself, never more often than it lets a task fail: it calls the task failed then.
+/// Returns the number of attempts at a task: the configured one, otherwise two, or one if a planner takes over after a failure. If the plan
+/// counts failures itself, never more than it allows: after those it calls the task failed.
 fn attempts(request: &RunRequest<'_>, plan: &Plan, task_ix: usize) -> u32 {
     let wanted = request.config.run.retry.attempts;
     if !plan.lifecycle.machine.counts_retries {
         return wanted.unwrap_or(if request.options.replans { 1 } else { USUAL_ATTEMPTS });
     }
     let (n_failures, most) = planwright_core::edit::moves::retries(plan, task_ix);
-    // The count is that after one more failure.
+    // The count includes one more failure.
     let left = u32::try_from((most + 1).saturating_sub(n_failures)).unwrap_or(u32::MAX);
     left.min(wanted.unwrap_or(u32::MAX)).max(1)
 }
@@ -374,7 +374,7 @@ pub(super) fn wanted_tasks(request: &RunRequest<'_>, snapshot: &PlanSnapshot) ->
     Ok(wanted)
 }
 
-/// Returns the files that each task uses: what it declares is its own while it runs, what it only refers to is shared.
+/// Returns the files of each task: declared files are exclusive while it runs, mentioned files are shared.
 pub(super) fn claims(plan: &Plan) -> Vec<Vec<FileUse>> {
     let mut numbers: HashMap<String, u32> = HashMap::new();
     let mut number = |path: &str| {

@@ -12,14 +12,14 @@ use crate::shell::command_line;
 use crate::verify::{self, TaskChecks};
 
 pub struct Preview {
-    /// Who would run side by side, one round after another.
+    /// The tasks that would run in parallel, one round after another.
     pub rounds: Vec<Vec<u32>>,
-    /// Who is to run and never could.
+    /// The tasks of the run that could never start.
     pub left: Vec<u32>,
 }
 
 impl PreparedRun {
-    /// Returns whether a task could start; a run that was interrupted is brought to its end in any case.
+    /// Returns whether a task could start. A run that was interrupted always has work: its end.
     pub fn has_work(&self, request: &RunRequest<'_>) -> bool {
         let continues = |recovered: &Recovered| recovered.interrupted().is_some();
         self.recovered.as_ref().is_ok_and(continues) || !Preview::of(request, self).rounds.is_empty()
@@ -54,7 +54,7 @@ impl Preview {
             if round.is_empty() {
                 break;
             }
-            // All of a round end together: what begins meanwhile is the next.
+            // All tasks of a round end together; those that start then are the next round.
             actions = Vec::new();
             for &task in &round {
                 actions.extend(schedule.apply(ScheduleEvent::Done { task }).unwrap_or_default());
@@ -70,8 +70,7 @@ impl Preview {
     }
 }
 
-/// Returns the prompt that the first attempt at a task would get, as far as that can be known: what the tasks before it make is
-/// not there yet.
+/// Returns the prompt of the first attempt at a task, as far as it is known before earlier tasks have run.
 pub fn prompt_of(request: &RunRequest<'_>, snapshot: &PlanSnapshot, task: u32) -> Result<String, RunError> {
     let template = template_of(request)?;
     let verification = commands_of(request, snapshot, task);
@@ -87,7 +86,7 @@ pub fn prompt_of(request: &RunRequest<'_>, snapshot: &PlanSnapshot, task: u32) -
     Ok(Prompt::of(snapshot.plan(), snapshot.links(), task as usize, &context).text)
 }
 
-/// Returns the commands that verify a task, as they would be typed.
+/// Returns the commands that verify a task, as a user would type them.
 pub(super) fn commands_of(request: &RunRequest<'_>, snapshot: &PlanSnapshot, task: u32) -> Vec<String> {
     let rules = &request.config.verify;
     let allows = request.options.asked.allow_plan_commands || rules.allow_plan_commands;
@@ -101,13 +100,13 @@ pub(super) fn commands_of(request: &RunRequest<'_>, snapshot: &PlanSnapshot, tas
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct VerificationPreview {
     pub commands: Vec<Vec<String>>,
-    /// Criteria that no rule covers.
+    /// Criteria without a rule.
     pub unverified: Vec<String>,
-    /// The files that commands name, and the patterns of `verify.protect`: the task may not change them without a review.
+    /// The files that commands name, and the patterns of `verify.protect`: changing them needs a review.
     pub protected: Vec<String>,
 }
 
-/// Returns what would verify a task, as the plan and the configuration have it now.
+/// Returns what would verify a task, by the present plan and configuration.
 pub fn verification_of(request: &RunRequest<'_>, snapshot: &PlanSnapshot, task: u32) -> VerificationPreview {
     let rules = &request.config.verify;
     let allows = request.options.asked.allow_plan_commands || rules.allow_plan_commands;

@@ -13,21 +13,20 @@ use crate::files::open_to_read;
 use crate::layout::STATE_FOLDER;
 use crate::verify::Check;
 
-/// Which files of a workspace are protected from a task.
+/// The files of a workspace that are protected from a task.
 pub(super) struct Protection {
-    /// Words of the commands that may be paths, from the root of the workspace.
+    /// Words of the commands that may be paths, relative to the root of the workspace.
     named: BTreeSet<String>,
-    /// Files among them that the task is to change.
+    /// The files among them that the task is expected to change.
     expected: BTreeSet<String>,
     patterns: Gitignore,
-    /// Files that a command reads where they are there: a new one takes the place of another.
+    /// Files that a command reads if they exist: a new one can override another.
     read_unnamed: BTreeSet<String>,
 }
 
 impl Protection {
-    /// Returns what the commands that verify a task and the patterns of the configuration protect; `folder` is where the commands
-    /// run, seen from the root of the workspace. A pattern that is none protects nothing: `planwright check` of the configuration
-    /// reports it.
+    /// Returns the files that a task's verification commands and the configured patterns protect. `folder` is the commands' folder,
+    /// relative to the root of the workspace. An invalid pattern protects nothing: `planwright check` of the configuration reports it.
     pub(super) fn of(checks: &[Check], patterns: &[String], folder: &str) -> Self {
         let named: BTreeSet<String> = checks
             .iter()
@@ -46,7 +45,7 @@ impl Protection {
         }
     }
 
-    /// Adds the files that links of the workspace lead to: who changes those changes what verifies.
+    /// Adds the targets of links in the workspace: changing a target changes what verifies.
     pub(super) fn following_links(mut self, root: &Path, patterns: &[String]) -> Self {
         let resolved = |path: &str| -> Option<String> {
             let real = std::fs::canonicalize(root.join(path)).ok()?;
@@ -72,8 +71,8 @@ impl Protection {
         self
     }
 
-    /// Returns the new files among some that change what verifies: attributes decide what git writes into a checkout, and some
-    /// programs prefer one file to another.
+    /// Returns the new files that change what verifies: attributes decide what git writes into a checkout, and some programs prefer one
+    /// file to another.
     pub(super) fn overriding(&self, paths: &[String]) -> Vec<String> {
         let overrides = |path: &&String| {
             let is_attributes = name_of(path) == ".gitattributes" && !self.is_empty();
@@ -82,21 +81,21 @@ impl Protection {
         paths.iter().filter(overrides).cloned().collect()
     }
 
-    /// Leaves out files that the task is to change.
+    /// Removes the files that the task is expected to change.
     pub(super) fn without(mut self, expected: &[String]) -> Self {
         self.expected = expected.iter().cloned().collect();
         self
     }
 
-    /// Returns the files that commands name and that the task declares as its own: a check of `docs/api.md` does not protect that
-    /// page from the task that is to write it. A file that is only mentioned, as in "so that tests/check.sh passes", is protected.
+    /// Returns the files that commands name and that the task declares as its own: a check of `docs/api.md` does not protect that page from
+    /// the task that writes it. A file that is only mentioned, as in "so that tests/check.sh passes", is protected.
     pub(super) fn expected_by(&self, plan: &Plan, task: &Task) -> Vec<String> {
         let files = plan.task_list(task, Field::Files);
         let files = files.iter().map(|path| path.trim_start_matches("./").to_owned());
         files.filter(|path| self.is_named(path)).collect()
     }
 
-    /// Returns the files that commands name and that are there.
+    /// Returns the existing files that commands name.
     pub(super) fn named_in(&self, root: &Path) -> Vec<String> {
         let named = self.named.difference(&self.expected);
         named.filter(|path| root.join(path).is_file()).cloned().collect()
@@ -123,14 +122,14 @@ impl Protection {
         paths.iter().filter(|path| self.covers(path)).cloned().collect()
     }
 
-    /// Looks at the protected files of a folder that tasks share.
+    /// Records the protected files of a folder that tasks share.
     pub(super) fn watch(&self, root: &Path) -> WatchedFiles {
         let digest = |path: &str| open_to_read(&root.join(path)).and_then(Digest::of_all).ok();
         let mut digests: BTreeMap<String, Digest> = BTreeMap::new();
         let mut add = |path: &str| digests.extend(digest(path).map(|digest| (path.to_owned(), digest)));
         self.named.difference(&self.expected).for_each(|path| add(path));
         if self.has_patterns() {
-            // Also what git ignores: a pattern names it.
+            // Includes files that git ignores: a pattern may name them.
             let walk = WalkBuilder::new(root)
                 .standard_filters(false)
                 .filter_entry(|entry| entry.file_name() != ".git" && entry.file_name() != STATE_FOLDER)
@@ -186,19 +185,19 @@ fn matcher(patterns: impl Iterator<Item = String>) -> Gitignore {
     builder.build().unwrap_or_else(|_| Gitignore::empty())
 }
 
-/// Files that programs read without being told.
+/// Files that programs read without an option that names them.
 const READ_UNNAMED: &[(&str, &[&str])] = &[
     ("make", &["GNUmakefile", "makefile", "Makefile"]),
     ("gmake", &["GNUmakefile", "makefile", "Makefile"]),
     ("just", &["justfile", "Justfile", ".justfile"]),
 ];
 
-/// Returns the words of a command that may be paths below the workspace, as `tests/check.sh` in `sh tests/check.sh --all` and in
-/// `cd tests && sh check.sh`. A word may be a path from each folder that the command changes to.
+/// Returns the words of a command that may be paths in the workspace, as `tests/check.sh` in `sh tests/check.sh --all` and in `cd tests &&
+/// sh check.sh`. A word may be relative to each folder that the command changes to.
 fn paths_in(command: &Command, folder: &str) -> Vec<String> {
     let words: Vec<String> = match command.plain() {
         Command::Unfenced(_) => Vec::new(),
-        // A word may be the line of a shell, or a path with spaces.
+        // A word may be a shell line, or a path with spaces.
         Command::Words(words) => words
             .iter()
             .flat_map(|word| std::iter::once(word.clone()).chain(words_of_line(word)))
@@ -232,17 +231,17 @@ fn paths_in(command: &Command, folder: &str) -> Vec<String> {
     folders.iter().flat_map(in_folder).collect()
 }
 
-/// How many folders a command is followed through.
+/// How many changes of folder in a command are followed.
 const MAX_FOLDERS: usize = 8;
 
-/// Returns the words of the line of a shell: as it would read them, and the pieces between all signs that mean something to it.
+/// Returns the words of a shell line: as the shell would read them, and the pieces between all shell metacharacters.
 fn words_of_line(line: &str) -> Vec<String> {
     let pieces = line.split(|c: char| c.is_whitespace() || "\"'`;|&()<>$".contains(c));
     let pieces = pieces.filter(|word| !word.is_empty()).map(str::to_owned);
     pieces.chain(words_as_read(line)).collect()
 }
 
-/// Returns the words as a shell reads them: without their quotes and backslashes, and with the values of variables that the line sets.
+/// Returns the words as a shell reads them: without quotes and backslashes, and with the values of variables that the line sets.
 fn words_as_read(line: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut word = String::new();
@@ -276,13 +275,13 @@ fn words_as_read(line: &str) -> Vec<String> {
     words
 }
 
-/// Returns a word without `$PWD/`, of which splitting has left the name.
+/// Returns a word without the rest of a `$PWD/` that was split.
 fn in_folder_of_command(word: &str) -> &str {
     let without = word.strip_prefix("PWD/").or_else(|| word.strip_prefix("{PWD}/"));
     without.unwrap_or(word)
 }
 
-/// Returns a path from a folder, without steps back and forth; none where it leads out of the workspace.
+/// Normalizes a path from a folder; none if it leads out of the workspace.
 fn below(folder: &str, path: &str) -> Option<String> {
     if path.starts_with(['/', '~']) {
         return None;

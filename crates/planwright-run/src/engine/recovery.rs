@@ -21,22 +21,22 @@ const MAX_RUNS: usize = 20;
 
 #[derive(Debug, Default)]
 pub(super) struct Recovered {
-    /// The run that never ended, and that this one continues.
+    /// The run that never ended, and that this one resumes.
     interrupted: Option<RunPlace>,
-    /// Where its tasks work, and what holds for it.
+    /// The isolation of its tasks, and its fixed settings.
     mode: Option<IsolationMode>,
     conditions: Option<Conditions>,
     config: Option<String>,
-    /// The last run that had each task, by the task's name.
+    /// The last run of each task, by the task's name.
     tasks: BTreeMap<String, RecoveredTask>,
-    /// The same without the run that continues.
+    /// The last run of each task, without the resumed run.
     earlier: BTreeMap<String, RecoveredTask>,
-    /// The states that it found, and when it began or continued the last time.
+    /// The states that it found in the plan, and the time of its last start or resumption.
     found: Option<BTreeMap<String, State>>,
     to_skip: Option<Vec<String>>,
     part_began: String,
     processes: Vec<Process>,
-    /// What the newest run had spent, where a signal ended it.
+    /// What the newest run had spent, if a signal ended it.
     spent: Spent,
     /// The newest run and the length of its log when it was read.
     newest: Option<(RunPlace, u64)>,
@@ -47,20 +47,20 @@ pub(super) struct Recovered {
 pub(super) struct RecoveredTask {
     pub(super) run: TaskRun,
     pub(super) is_of_ended_run: bool,
-    /// That its work has landed, where the log does not have it.
+    /// The record that its work has landed, if the log lacks it.
     landed: Option<Merged>,
 }
 
-/// Why the plan has a task as running while no run works on it.
+/// Why a task is running in the plan while no run works on it.
 #[derive(PartialEq, Eq)]
 pub(super) enum Unattended {
-    /// It waits for a review since an earlier run.
+    /// It has waited for a review since an earlier run.
     InReview,
     /// It is approved, and its work has not landed.
     Approved,
     /// A person or a tool started it.
     StartedByHand,
-    /// The same, and the lease is over: every process may take it.
+    /// A person or a tool started it, and the lease has expired: any process may take it.
     LeaseOver,
     Interrupted,
 }
@@ -68,7 +68,7 @@ pub(super) enum Unattended {
 impl Unattended {
     pub(super) fn of(snapshot: &PlanSnapshot, recovered: &Recovered, claims: &Claims, task: u32) -> Self {
         let name = snapshot.name(task);
-        // Who took it from the run that was interrupted holds it now.
+        // An owner who took it from the interrupted run holds it now.
         if let Some(claim) = claims.on(name).filter(|claim| claim.owner().is_some()) {
             return match claim.is_expired(&clock::now()) {
                 true => Unattended::LeaseOver,
@@ -88,7 +88,7 @@ impl Unattended {
     }
 }
 
-/// Work of a successful agent that is kept as a candidate and never landed.
+/// Work of a successful agent that is saved as a candidate and never landed.
 #[derive(Clone, Debug)]
 pub(super) struct Unlanded {
     pub(super) candidate: Candidate,
@@ -99,7 +99,7 @@ pub(super) struct Unlanded {
     pub(super) session: Option<String>,
     /// The files that verify it and that it changed or removed.
     pub(super) protected: Vec<String>,
-    /// Its approval: without one, work that needs a review waits for it again.
+    /// Its approval. Without one, work that needs a review waits for it again.
     pub(super) approved: Option<Approved>,
 }
 
@@ -130,7 +130,7 @@ impl Unlanded {
         }
     }
 
-    /// Returns work that waited for a review, with its approval where it has one.
+    /// Returns work that waited for a review, with its approval if it has one.
     pub(super) fn of_held(held: &HeldWork, approved: Option<&Approved>) -> Self {
         let folder = held.folder.clone().zip(held.identity.clone()).zip(held.base.clone());
         Unlanded {
@@ -146,7 +146,7 @@ impl Unlanded {
     }
 }
 
-/// A checkout of an earlier attempt, as the log has it.
+/// A checkout of an earlier attempt, from the log.
 #[derive(Clone, Debug)]
 pub(super) struct KnownCheckout {
     pub(super) folder: String,
@@ -167,7 +167,7 @@ impl Recovered {
                     Some(original) => recovered.original = Some(original),
                     None => recovered.add(nth, run.place, &state),
                 },
-                // Only the newest run matters for what to do; an older log may be damaged.
+                // Only the newest run decides what to do; an older log may be damaged.
                 Err(_) if nth > 0 => {}
                 Err(JournalError::Corrupt { path, offset, what }) => return Err(damaged(&path, offset, what)),
                 Err(error) => return Err(error.into()),
@@ -214,14 +214,14 @@ impl Recovered {
         }
     }
 
-    /// Returns whether no run of the plan was added to since it was read.
+    /// Returns whether no log of the plan's runs has grown since it was read.
     pub(super) fn is_current(&self, plan: &PlanPlace, id: Option<&str>) -> bool {
         let newest = runs::of_plan(&DiskFiles, plan, id).ok().and_then(|mut own| own.next());
         let newest = newest.map(|run| (n_bytes(&run.place), run.place));
         newest.map(|(n_bytes, place)| (place, n_bytes)) == self.newest
     }
 
-    /// Returns the workspace that this one is a copy of, where it has logs of that one.
+    /// Returns the workspace that this one is a copy of, if the logs come from there.
     pub(super) fn original(&self) -> Option<&Path> {
         self.original.as_deref()
     }
@@ -230,7 +230,7 @@ impl Recovered {
         self.interrupted.as_ref()
     }
 
-    /// Returns the processes that may have outlived the run that continues.
+    /// Returns the processes that may have outlived the resumed run.
     pub(super) fn processes(&self) -> &[Process] {
         &self.processes
     }
@@ -250,8 +250,7 @@ impl Recovered {
         })
     }
 
-    /// Returns the state that a task has by the run that continues, and since when. None where no run continues, or its log
-    /// does not have it.
+    /// Returns the state of a task in the resumed run, and since when. None if no run is resumed, or its log does not have the task.
     pub(super) fn known_state(&self, name: &str) -> Option<(State, &str)> {
         let since = self.part_began.as_str();
         let found = || {
@@ -272,7 +271,7 @@ impl Recovered {
         Some((state, changed_at))
     }
 
-    /// Returns since when the run that continues knows a task as one that is not to be skipped.
+    /// Returns the time since which the resumed run ignores a skip mark of the task.
     pub(super) fn wanted_since(&self, name: &str) -> Option<&str> {
         let to_skip = self.to_skip.as_ref()?;
         let is_wanted = !to_skip.iter().any(|task| task == name);
@@ -283,17 +282,17 @@ impl Recovered {
         self.tasks.iter().map(|(name, task)| (name.as_str(), task))
     }
 
-    /// Returns the tasks of the runs before the one that continues.
+    /// Returns the tasks of the runs before the resumed one.
     pub(super) fn earlier_tasks(&self) -> impl Iterator<Item = (&str, &RecoveredTask)> {
         self.earlier.iter().map(|(name, task)| (name.as_str(), task))
     }
 
-    /// Returns what the newest run had spent, where a signal ended it before it was through.
+    /// Returns what the newest run had spent, if a signal ended it early.
     pub(super) fn spent_before_signal(&self) -> &Spent {
         &self.spent
     }
 
-    /// Returns where the tasks of the run that continues work.
+    /// Returns the isolation of the resumed run.
     pub(super) fn mode(&self) -> Option<&IsolationMode> {
         self.mode.as_ref()
     }
@@ -306,7 +305,7 @@ impl Recovered {
         self.config.as_deref()
     }
 
-    /// Looks whether work landed before the log could have it.
+    /// Finds work that landed before the log recorded it.
     pub(super) fn look_for_landings(&mut self, root: &Path) {
         let Some(branch) = self.conditions.as_ref().map(|conditions| conditions.branch.clone()) else {
             return;
@@ -346,7 +345,7 @@ impl RecoveredTask {
         }
     }
 
-    /// Returns the record that its work has landed, where the log does not have it.
+    /// Returns the record that its work has landed, if the log lacks it.
     pub(super) fn found_landing(&self) -> Option<&Merged> {
         self.landed.as_ref()
     }
@@ -364,7 +363,7 @@ impl RecoveredTask {
         held.filter(|_| self.progress() == WorkProgress::Review)
     }
 
-    /// Returns whether its work was approved, and only has to land.
+    /// Returns whether its work is approved and still must land.
     pub(super) fn is_approved(&self) -> bool {
         self.unlanded().is_some_and(|unlanded| unlanded.approved.is_some())
     }
@@ -377,7 +376,7 @@ impl RecoveredTask {
         Some(Unlanded::of_held(&held, self.run.approved.as_ref()))
     }
 
-    /// Returns the checkout of an attempt that was interrupted: the next one finds its work there.
+    /// Returns the checkout of an interrupted attempt: the next attempt finds its work there.
     pub(super) fn interrupted_checkout(&self) -> Option<KnownCheckout> {
         let is_open = matches!(self.progress(), WorkProgress::Running | WorkProgress::Resting);
         self.run
@@ -387,7 +386,7 @@ impl RecoveredTask {
     }
 }
 
-/// Returns the workspace of a run, where that is another one and is still there. A workspace that was moved is the same.
+/// Returns the original workspace of a run, if it is another one that still exists. A moved workspace is the same one.
 fn original_of(state: &RunState, root: &Path) -> Option<PathBuf> {
     let began = state.begun.as_ref()?.workspace.as_ref()?;
     let path = PathBuf::from(&began.path);
@@ -407,7 +406,7 @@ fn candidate_of(kept: &runs::CandidateRecord, touched: &[String]) -> Candidate {
     }
 }
 
-/// Returns an approval where it is one of this commit.
+/// Returns an approval if it approves this commit.
 fn approval_of(commit: &str, approved: Option<&Approved>) -> Option<Approved> {
     approved
         .filter(|approved| approved.commit.as_deref() == Some(commit))

@@ -17,10 +17,10 @@ const CONFIGURATION: &str = "planwright.toml";
 
 const LOG: &str = "run.journal";
 
-/// What of a repository decides what git executes and where it looks.
+/// The files of a repository that decide what git executes and where it looks.
 const OF_REPOSITORY: &[&str] = &["config", "config.worktree", "hooks", "info"];
 
-/// The largest file that is remembered, how many there may be, and how many bytes in all.
+/// The largest file that is remembered, the number of files, and their total size in bytes.
 const MAX_FILE_BYTES: u64 = 1024 * 1024;
 const MAX_FILES: usize = 1_000;
 const MAX_BYTES: u64 = 16 * 1024 * 1024;
@@ -35,7 +35,7 @@ enum PathContent {
     },
     Link(PathBuf),
     Folder,
-    /// What is too large to remember, or neither file, link nor folder.
+    /// A file that is too large to remember, or an entry that is neither file, link nor folder.
     Other(String),
 }
 
@@ -46,18 +46,18 @@ pub(super) struct SharedGuard {
     /// The repository's folder, which must stay the same one.
     repository: Option<(PathBuf, Option<FolderIdentity>)>,
     workspace: PathBuf,
-    /// The logs of other plans and runs, with what tells whether they changed: other processes may add to them.
+    /// The logs of other plans and runs, with stamps that show changes: other processes may add to them.
     logs: BTreeMap<PathBuf, String>,
     /// This plan's own journal and this run's own folder.
     own: [PathBuf; 2],
-    /// What the journal had: it is only ever added to.
+    /// The content of the journal, which only grows.
     journal: Vec<u8>,
     kept_in: PathBuf,
 }
 
 #[derive(Debug, Default)]
 pub(super) struct Restored {
-    /// The paths, from the root of the workspace where they lie below it.
+    /// The paths, relative to the root of the workspace if they are in it.
     pub(super) paths: Vec<String>,
     pub(super) failed: Vec<(String, String)>,
     pub(super) reported: Vec<String>,
@@ -76,7 +76,7 @@ impl SharedGuard {
                 .flat_map(|common| OF_REPOSITORY.iter().map(|name| common.join(name))),
         );
         let pointer = repository.map(|repository| repository.toplevel().join(".git"));
-        // In a worktree it is a file that says where the repository is.
+        // In a worktree, `.git` is a file with the path of the repository.
         roots.extend(pointer.filter(|pointer| !pointer.is_dir()));
         SharedGuard {
             before: entries_of(&roots),
@@ -117,7 +117,7 @@ impl SharedGuard {
         stamped.collect()
     }
 
-    /// Compares what is there with what was remembered, and restores what differs.
+    /// Compares the files with the remembered ones, and restores those that differ.
     pub(super) fn restore(&mut self, links: Option<&StateLinks>) -> Restored {
         let mut restored = Restored::default();
         if let Some(links) = links {
@@ -143,7 +143,7 @@ impl SharedGuard {
         if restored.kept_in.as_os_str().is_empty() {
             restored.kept_in = self.free_folder();
         }
-        // Folders before what is in them; what is new is taken away in the other direction.
+        // Folders before their content; new entries are removed in reverse order.
         for path in now.keys().rev().filter(|path| !self.before.contains_key(*path)) {
             let done = self.put_aside(path, &restored.kept_in);
             self.note(path, done, &mut restored);
@@ -163,7 +163,7 @@ impl SharedGuard {
         restored
     }
 
-    /// Restores the state of the workspace where a task removed it: the log of this run, and with it everything else.
+    /// Restores the state of the workspace if a task removed it: the log of this run, and with it everything else.
     fn restore_state(&self, links: &StateLinks, restored: &mut Restored) {
         let [journal, run] = &self.own;
         let log = run.join(LOG);
@@ -173,7 +173,7 @@ impl SharedGuard {
             false
         });
         let is_gone = is_cleared || links.has_lost(&log);
-        // A journal that others wrote anew has what it had; the log of this run is the file that this process writes to.
+        // A rewritten journal has its old content; the log of this run is the file that this process writes to.
         let journals = self.logs.keys().chain([journal]).filter(|path| !path.exists());
         let lost: Vec<PathBuf> = journals.cloned().chain([log]).collect();
         for path in lost.iter().filter(|path| links.has_lost(path)) {
@@ -186,7 +186,7 @@ impl SharedGuard {
         }
         if is_gone {
             let put_back = links.put_all_back().or_else(|error| match links.clear_the_way() {
-                // A task put something there after the way was cleared.
+                // A task put something there after the path was cleared.
                 Ok(true) => links.put_all_back(),
                 _ => Err(error),
             });
@@ -197,7 +197,7 @@ impl SharedGuard {
         }
     }
 
-    /// Restores this plan's journal where something in it was changed that was there before.
+    /// Restores this plan's journal if its earlier content was changed.
     fn restore_journal(&mut self, restored: &mut Restored) {
         let path = self.own[0].clone();
         let now = read_file(&path).unwrap_or_default();
@@ -219,10 +219,10 @@ impl SharedGuard {
         self.note(&path, done, restored);
     }
 
-    /// Keeps what a task made of the log of this run, which its writer restores.
+    /// Saves a task's version of this run's log, which its writer restores.
     pub(super) fn keep_log(&self, log: &Path, restored: &mut Restored) {
         let folder = self.free_folder();
-        // A log that is not there leaves nothing to keep.
+        // A missing log leaves nothing to save.
         if self.keep(log, &folder).is_ok() {
             restored.kept_in = folder;
         }
@@ -241,14 +241,14 @@ impl SharedGuard {
         below.to_string_lossy().into_owned()
     }
 
-    /// Returns a folder that is not there yet, for what differs now.
+    /// Returns a folder that does not exist yet, for the entries that differ now.
     fn free_folder(&self) -> PathBuf {
         let mut all = (1..).map(|number: u32| self.kept_in.join(number.to_string()));
         all.find(|folder| fs::symlink_metadata(folder).is_err())
             .unwrap_or_else(|| self.kept_in.clone())
     }
 
-    /// Copies what is there before it is replaced.
+    /// Copies the present content before it is replaced.
     fn keep(&self, path: &Path, folder: &Path) -> io::Result<()> {
         let target = self.target(path, folder)?;
         let found = fs::symlink_metadata(path)?;
@@ -258,16 +258,16 @@ impl SharedGuard {
         }
     }
 
-    /// Moves away what is new.
+    /// Moves a new entry away.
     fn put_aside(&self, path: &Path, folder: &Path) -> io::Result<()> {
         let found = fs::symlink_metadata(path)?;
         if found.is_dir() {
-            // What was in it is away already.
+            // Its content is already moved.
             return fs::remove_dir(path);
         }
         let target = self.target(path, folder)?;
         fs::rename(path, &target).or_else(|_| {
-            // It lies on another file system. What is no file, such as a pipe, holds nothing that could be kept.
+            // It is on another file system. An entry that is no file, such as a pipe, has no content to keep.
             if found.is_file() {
                 fs::copy(path, &target)?;
             }
@@ -288,7 +288,7 @@ impl SharedGuard {
         };
         for made in [self.kept_in.as_path(), folder] {
             if fs::symlink_metadata(made).is_ok_and(|found| !found.is_dir()) {
-                // A link in the place of the folder is not followed.
+                // A link in place of the folder is not followed.
                 fs::remove_file(made)?;
             }
         }
@@ -297,7 +297,7 @@ impl SharedGuard {
     }
 }
 
-/// Puts back what was there before, by a rename where it is a file.
+/// Restores the earlier content; a file is renamed into place.
 fn put_back(path: &Path, before: &PathContent) -> io::Result<()> {
     let is_in_the_way = |found: &Metadata| found.is_dir() && *before != PathContent::Folder;
     if fs::symlink_metadata(path).is_ok_and(|found| is_in_the_way(&found)) {
@@ -339,7 +339,7 @@ fn link(_target: &Path, _at: &Path) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// Reads what lies at some paths, and below them where they are folders. Links are not followed.
+/// Reads the entries at some paths, and below them if they are folders. Follows no links.
 fn entries_of(roots: &[PathBuf]) -> BTreeMap<PathBuf, PathContent> {
     let mut entries = BTreeMap::new();
     let mut n_bytes = 0;
@@ -366,7 +366,7 @@ fn entries_of(roots: &[PathBuf]) -> BTreeMap<PathBuf, PathContent> {
     entries
 }
 
-/// Returns what tells whether a file has changed, without reading it.
+/// Returns a stamp that shows whether a file has changed, without reading it.
 fn stamp(found: &Metadata) -> String {
     format!("{} {:?}", found.len(), found.modified().ok())
 }

@@ -17,22 +17,22 @@ pub(super) struct StateLinks {
 }
 
 impl StateLinks {
-    /// Makes them in the first of some folders that lies on the same file system. None where there is no such folder.
+    /// Creates the links in the first folder on the same file system. None if there is no such folder.
     pub(super) fn make(state: &Path, folders: impl IntoIterator<Item = PathBuf>) -> Option<Self> {
         let mut made = folders.into_iter().map(|links| StateLinks {
             state: state.to_owned(),
             links,
         });
         made.find(|made| {
-            // A run that was killed may have left some.
+            // A killed run may have left some.
             fs::remove_dir_all(&made.links).ok();
             fs::create_dir_all(&made.links).is_ok() && made.renew(state).is_ok()
         })
     }
 
-    /// Names what is new below a folder, or was replaced since.
+    /// Links the files below a folder that are new or replaced.
     pub(super) fn renew(&self, folder: &Path) -> io::Result<()> {
-        // A walk would follow a link that it begins at.
+        // A walk would follow a link at its start.
         if fs::symlink_metadata(folder).is_ok_and(|found| found.is_symlink()) {
             return Ok(());
         }
@@ -46,7 +46,7 @@ impl StateLinks {
                 Some(kind) if kind.is_file() && !is_same_file(entry.path(), &link) => {
                     fs::remove_file(&link).ok();
                     match fs::hard_link(entry.path(), &link) {
-                        // It was there for a moment only.
+                        // It existed only briefly.
                         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                         done => done?,
                     }
@@ -57,8 +57,7 @@ impl StateLinks {
         Ok(())
     }
 
-    /// Moves away what a task put in the place of a folder: a link would lead elsewhere, and a file would be in the way. Returns
-    /// whether there was anything.
+    /// Moves away an entry that a task put in place of a folder, as a link or a file. Returns whether there was one.
     pub(super) fn clear_the_way(&self) -> io::Result<bool> {
         let mut found_any = false;
         let all = WalkBuilder::new(&self.links).standard_filters(false).build().flatten();
@@ -67,7 +66,7 @@ impl StateLinks {
             .filter(|entry| entry.file_type().is_some_and(|kind| kind.is_dir()));
         for folder in folders {
             let path = match folder.path().strip_prefix(&self.links) {
-                // A path that ends with a slash would lead through a link.
+                // A path that ends with a slash would follow a link.
                 Ok(below) if below.as_os_str().is_empty() => self.state.clone(),
                 Ok(below) => self.state.join(below),
                 Err(_) => continue,
@@ -82,13 +81,13 @@ impl StateLinks {
         Ok(found_any)
     }
 
-    /// Returns whether a file is not there any more that has a second name.
+    /// Returns whether a file with a hard link no longer exists.
     pub(super) fn has_lost(&self, path: &Path) -> bool {
         let link = self.link_of(path);
         link.is_some_and(|link| link.is_file() && !is_same_file(path, &link))
     }
 
-    /// Gives a file its first name again. Something else that has it is moved to `aside`.
+    /// Restores a file from its hard link. Moves another file of that name with `aside`.
     pub(super) fn put_back(&self, path: &Path, aside: impl FnOnce(&Path) -> io::Result<()>) -> io::Result<()> {
         let Some(link) = self.link_of(path) else {
             return Ok(());
@@ -100,7 +99,7 @@ impl StateLinks {
         above.link(&link, path)
     }
 
-    /// Gives all files their first names again, where nothing has those. Returns how many there were.
+    /// Restores all missing files from their hard links. Returns their number.
     pub(super) fn put_all_back(&self) -> io::Result<usize> {
         let mut n_back = 0;
         let all = WalkBuilder::new(&self.links).standard_filters(false).build().flatten();
@@ -122,7 +121,7 @@ impl StateLinks {
         Ok(n_back)
     }
 
-    /// Opens a folder of the state, and makes what is missing of it.
+    /// Opens a folder of the state, and creates its missing parts.
     fn real_folder(&self, folder: &Path) -> io::Result<RealFolder> {
         let root = self.state.parent().unwrap_or(&self.state);
         let below = folder.strip_prefix(root).map_err(io::Error::other)?;
@@ -148,7 +147,7 @@ fn is_same_file(one: &Path, other: &Path) -> bool {
 
 impl Drop for StateLinks {
     fn drop(&mut self) {
-        // They are second names: nothing is lost with them, and what stays is removed by the next run.
+        // The links are second names: removing them loses nothing, and the next run removes what stays.
         let _ = fs::remove_dir_all(&self.links);
     }
 }
@@ -208,7 +207,7 @@ mod tests {
         let links = StateLinks::make(&state, [folder.path().join("links")]).expect("links");
         fs::remove_dir_all(state.join("runs")).expect("removed");
         std::os::unix::fs::symlink(&other, state.join("runs")).expect("a link");
-        // As if the link had come after the way was cleared.
+        // As if the link had come after the path was cleared.
         assert!(links.put_all_back().is_err());
         assert!(links.put_back(&log, |_| Ok(())).is_err());
         assert_eq!(fs::read_dir(&other).expect("a folder").count(), 0);

@@ -16,15 +16,15 @@ use crate::redaction::Redaction;
 use crate::revise::{self, BatchRequest, ChangeTarget, ReviseError};
 use crate::runs::{RemarkKind, RemarkRecord, SkippedTask};
 
-/// What the history of a plan calls what a run does.
+/// The verb in a plan's history for changes made by a run.
 pub(super) const VERB: &str = RUN_VERB;
 
-/// How much longer than the last writing took the next one waits: what happens meanwhile is written together.
+/// How many times the duration of the last write the next one waits: updates in between are written together.
 const PATIENCE: u32 = 50;
 
 const MAX_WAIT: Duration = Duration::from_secs(15);
 
-/// How long a writing that failed waits to be tried again.
+/// The wait after a failed write.
 const RETRY_WAIT: Duration = Duration::from_secs(1);
 
 #[derive(Clone, Debug)]
@@ -35,10 +35,10 @@ pub(super) struct StatusUpdate {
     pub(super) output: Option<String>,
     pub(super) files: Vec<String>,
     pub(super) by: Option<String>,
-    /// Who decided, where that is not who did the work.
+    /// The user or process that decided, if another one did the work.
     pub(super) decided_by: Option<String>,
     pub(super) now: String,
-    /// For a task that is done: what verified it; empty where nothing did.
+    /// For a done task, what verified it; empty if nothing did.
     pub(super) receipts: Option<Vec<Receipt>>,
     pub(super) work: WorkReport,
 }
@@ -62,7 +62,7 @@ impl StatusUpdate {
                 output: self.output.as_deref(),
                 files: &self.files,
                 by: self.by.as_deref(),
-                // Whether it may start was the scheduler's to say, and what is done is only opened again where it was not proven.
+                // The scheduler has decided that the task may start, and only unproven tasks are reopened.
                 force: matches!(self.verb, Verb::Start | Verb::Reset),
                 keeps_notes: true,
                 // A run that tries a failed task again starts it.
@@ -92,9 +92,8 @@ fn without_output(receipt: &Receipt) -> Receipt {
 
 pub(super) struct WrittenUpdates {
     pub(super) moved: Vec<(String, State)>,
-    /// The tasks that were skipped along with others that failed.
+    /// The tasks that were skipped along with failed ones.
     pub(super) along: Vec<SkippedTask>,
-    /// The number of the change in the plan's journal.
     pub(super) change: Option<u64>,
     /// Updates that the plan refused, and why: another process was first.
     pub(super) refused: Vec<(StatusUpdate, String)>,
@@ -126,13 +125,13 @@ impl PendingUpdates {
         self.pending.iter().any(|update| update.task == task)
     }
 
-    /// Returns when there is something to write; none where there is nothing.
+    /// Returns when to write; none without updates.
     pub(super) fn due(&self) -> Option<Instant> {
         let now = clock::instant();
         (!self.pending.is_empty()).then(|| self.not_before.unwrap_or(now))
     }
 
-    /// Gives the tasks other numbers; what was about one that is gone is dropped.
+    /// Gives the tasks their new numbers, and drops updates of removed tasks.
     pub(super) fn renumber(&mut self, new_of: impl Fn(u32) -> Option<u32>) {
         self.pending.retain_mut(|update| match new_of(update.task) {
             Some(task) => {
@@ -143,7 +142,7 @@ impl PendingUpdates {
         });
     }
 
-    /// Writes what waits. Where that fails all of it waits on.
+    /// Writes the updates. If that fails, all of them keep waiting.
     pub(super) fn write(&mut self, snapshot: &mut PlanSnapshot) -> Result<WrittenUpdates, ReviseError> {
         let began = clock::instant();
         let written = write(&self.pending, snapshot);
@@ -189,7 +188,7 @@ fn write(updates: &[StatusUpdate], snapshot: &mut PlanSnapshot) -> Result<Writte
     })
 }
 
-/// Returns the verbs that lead from the state that the file has to the one that it is to have.
+/// Returns the verbs from the state in the file to the intended one.
 pub(super) fn way_back(found: State, to: State) -> &'static [Verb] {
     match (found, to) {
         (State::Running, State::Done) => &[Verb::Done],
@@ -208,11 +207,11 @@ pub(super) fn way_back(found: State, to: State) -> &'static [Verb] {
     }
 }
 
-/// What is remarked of a task that an edit marks as one to skip.
+/// The remark about a task that an edit marks to be skipped.
 pub(super) const NOT_SKIPPED: &str =
     "the plan file marks it as one to skip, and no verb did: it is run. To leave it out, call `planwright skip`";
 
-/// Returns the remark about statuses in the plan file that do not count: the task, the state found, and the state that holds.
+/// Returns the remark about statuses in the plan file that do not count: the task, the found state, and the valid state.
 pub(super) fn set_back_remark(tasks: &[(&str, State, State)]) -> RemarkRecord {
     let words =
         |(name, found, holds): &(&str, State, State)| format!("`{name}` from {} to {}", found.as_str(), holds.as_str());
@@ -248,7 +247,7 @@ pub(super) fn plain(request: &RunRequest<'_>, task: u32, verb: Verb) -> StatusUp
     }
 }
 
-/// Returns why the plan would not take something, or could not be written, in words.
+/// Returns why the plan refused a change, or could not be written, in words.
 pub(super) fn why(error: &ReviseError) -> String {
     match error {
         ReviseError::Store(error) => with_causes(error),

@@ -13,10 +13,10 @@ use crate::git::{GitError, Repository};
 use crate::redaction::Redaction;
 use crate::worker::{EndCause, ProcessExit, ProcessMark, Spec, Stdin, StopManner, WorkerEvent, Workers};
 
-/// How long the command for the end of a run may take.
+/// The time limit of the command for the end of a run.
 const NOTIFY_LIMIT: Duration = Duration::from_secs(60);
 
-/// How long a hook may take: some install packages.
+/// The time limit of a hook: some install packages.
 const HOOK_LIMIT: Duration = Duration::from_secs(600);
 
 const MAX_LOG_BYTES: u64 = 100_000;
@@ -24,7 +24,7 @@ const MAX_LOG_BYTES: u64 = 100_000;
 /// The hook that git runs when a merge has changed the files.
 const POST_MERGE: &str = "post-merge";
 
-/// Runs the user's command for the end of a run, with the result in the environment. Returns why that failed, in words.
+/// Runs the user's command for the end of a run, with the result in the environment. Returns why it failed, in words.
 pub fn notify(
     workers: &mut Workers,
     command: &Command,
@@ -58,7 +58,8 @@ pub fn notify(
     wait_for(workers, &spec, n_asked)
 }
 
-/// Runs the user's `post-merge` hook, as git does when files have changed. Returns why that failed, in words. The files stay as they are.
+/// Runs the user's `post-merge` hook, as git does after files have changed. Returns why it failed, in words. The files stay changed even if
+/// it fails.
 pub fn run_hook(
     workers: &mut Workers,
     repository: &Repository,
@@ -70,7 +71,7 @@ pub fn run_hook(
         return Ok(None);
     };
     let spec = spec(
-        // Git tells it whether the merge was a squash.
+        // Git passes whether the merge was a squash.
         vec![hook.into(), "0".into()],
         repository.toplevel(),
         std::env::vars_os().collect(),
@@ -106,7 +107,7 @@ fn spec(
     }
 }
 
-/// Runs a command to its end, which comes early where the user asks for the end once more. Returns why it failed, in words.
+/// Runs a command to its end, or until the user interrupts again. Returns why it failed, in words.
 fn wait_for(workers: &mut Workers, spec: &Spec, n_asked: &AtomicU32) -> Option<String> {
     const KEY: u64 = u64::MAX;
     let before = n_asked.load(Ordering::Relaxed);

@@ -30,13 +30,13 @@ enum FaultKind {
     Full,
     /// `full-from`: there is no room from this step on.
     FullFrom,
-    /// `io`: the device fails, as `fsync` tells it.
+    /// `io`: the device fails, as `fsync` reports it.
     Io,
-    /// `command`: something else happens before the step.
+    /// `command`: a shell command runs before the step.
     Command,
-    /// `clock=SECONDS`: from this step on the clock is wrong by so much.
+    /// `clock=SECONDS`: from this step on, the clock is off by this much.
     Clock(i64),
-    /// `git-within=MICROSECONDS`: the git command of this step is killed with its children so long after it started, then the process.
+    /// `git-within=MICROSECONDS`: this long after the start of the step's git command, it is killed with its children, then the process.
     GitWithin(u64),
 }
 
@@ -48,24 +48,24 @@ struct FaultPlan {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum StepKind {
     Fallible,
-    /// It may fail, and it may be done in part.
+    /// It may fail, and it may be partly done.
     Write,
-    /// It is over, and cannot fail.
+    /// It has happened, and cannot fail.
     Over,
 }
 
 static N_STEPS: AtomicU64 = AtomicU64::new(0);
 static CLOCK_SHIFT: AtomicI64 = AtomicI64::new(0);
 
-/// The groups of processes that stay while others are run.
+/// The process groups that stay while others run.
 static BESIDE: Mutex<Vec<rustix::process::Pid>> = Mutex::new(Vec::new());
 
 thread_local! {
-    /// After how many microseconds the next process that this thread starts is killed.
+    /// The microseconds after which the next process of this thread is killed.
     static GIT_DELAY: Cell<Option<u64>> = const { Cell::new(None) };
 }
 
-/// Stands before a step that may fail.
+/// Is called before a step that may fail.
 pub fn step(name: &'static str) -> io::Result<()> {
     match struck(name, StepKind::Fallible) {
         None | Some(FaultKind::Command | FaultKind::Clock(_) | FaultKind::GitWithin(_)) => Ok(()),
@@ -75,15 +75,15 @@ pub fn step(name: &'static str) -> io::Result<()> {
     }
 }
 
-/// Stands after a step, where the process may die and nothing can fail.
+/// Is called after a step, where the process may die and nothing can fail.
 pub fn point(name: &'static str) {
     if let Some(FaultKind::Kill) = struck(name, StepKind::Over) {
         die();
     }
 }
 
-/// Stands after the start of a process that leads a group of its own. A fault in the middle of it kills the group, the processes that
-/// stay beside it, then this process.
+/// Is called after the start of a process that leads its own group. A fault here kills the group, the processes registered by [`stays`],
+/// then this process.
 pub fn started(process: &std::process::Child) {
     let micros = GIT_DELAY.with(|delay| delay.take());
     if let Some(micros) = micros {
@@ -100,14 +100,14 @@ pub fn started(process: &std::process::Child) {
     }
 }
 
-/// Stands after the start of a process that stays while others are run: a power cut ends it as well.
+/// Is called after the start of a process that stays while others run: a power cut ends it as well.
 pub fn stays(process: &std::process::Child) {
     started(process);
     let mut beside = BESIDE.lock().unwrap_or_else(PoisonError::into_inner);
     beside.push(rustix::process::Pid::from_child(process));
 }
 
-/// Stands after the end of a process that stayed.
+/// Is called after the end of such a process.
 pub fn went(process: &std::process::Child) {
     let gone = rustix::process::Pid::from_child(process);
     let mut beside = BESIDE.lock().unwrap_or_else(PoisonError::into_inner);
@@ -132,30 +132,30 @@ pub fn write(bytes: &[u8], write: impl Fn(&[u8]) -> io::Result<()>) -> io::Resul
     }
 }
 
-/// Returns by how many seconds the clock is wrong.
+/// Returns by how many seconds the clock is off.
 pub fn clock_shift() -> i64 {
     CLOCK_SHIFT.load(Ordering::Relaxed)
 }
 
 struct FastClock {
     rate: u32,
-    /// When it began to, since 1970.
+    /// The start of the faster clock, since 1970.
     since: Duration,
 }
 
-/// Returns how many times faster than the world the clock runs.
+/// Returns how many times faster than real time the clock runs.
 pub fn clock_rate() -> u32 {
     hurry().map_or(1, |hurry| hurry.rate)
 }
 
-/// Returns what a clock in a hurry shows for a moment.
+/// Returns an instant of the faster clock.
 pub fn hurried(real: Instant) -> Instant {
     static FIRST: OnceLock<Instant> = OnceLock::new();
     let first = *FIRST.get_or_init(|| real);
     first + real.saturating_duration_since(first) * clock_rate()
 }
 
-/// Returns what a clock in a hurry shows for a time since 1970.
+/// Returns a date of the faster clock, since 1970.
 pub fn hurried_date(real: Duration) -> Duration {
     hurry().map_or(real, |hurry| {
         hurry.since + real.saturating_sub(hurry.since) * hurry.rate
@@ -175,10 +175,10 @@ fn hurry() -> Option<&'static FastClock> {
     HURRY.get_or_init(read).as_ref()
 }
 
-/// Counts a step and returns what goes wrong at it. What only needs to be done once is done.
+/// Counts a step and returns its fault. Performs faults that only happen once.
 fn struck(name: &str, step: StepKind) -> Option<FaultKind> {
     let number = N_STEPS.fetch_add(1, Ordering::SeqCst);
-    // What makes room needs none.
+    // Steps that free space need none.
     let needs_room = !matches!(name, "truncate" | "remove");
     let kind = plan().and_then(|plan| plan.strikes(number, name, step, needs_room));
     note(name, step, kind.is_some());
@@ -245,7 +245,7 @@ fn note(name: &str, step: StepKind, is_struck: bool) {
     };
     let mark = if is_struck { "!" } else { "" };
     if let Ok(mut file) = OpenOptions::new().append(true).create(true).open(path) {
-        // Who asked for it sees that it is missing.
+        // The test that asked for it notices a missing line.
         let _ = file.write_all(format!("{mark}{kind} {name}\n").as_bytes());
     }
 }
@@ -254,11 +254,11 @@ fn run_command() {
     let script = std::env::var_os("PLANWRIGHT_FAULT_COMMAND").unwrap_or_default();
     let mut command = Command::new("sh");
     command.arg("-c").arg(script).stdin(Stdio::null());
-    // What it does is seen by what it leaves.
+    // Its effects are visible in the files that it leaves.
     let _ = command.stdout(Stdio::null()).stderr(Stdio::null()).status();
 }
 
-/// Ends the process as a signal does that cannot be heard.
+/// Ends the process like SIGKILL.
 fn die() -> ! {
     let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
     std::process::abort()

@@ -7,14 +7,14 @@ use std::path::PathBuf;
 
 use super::{Fence, FenceLevel, FencePolicy, kernel};
 
-/// The word by which planwright knows that it is to fence itself.
+/// The hidden subcommand with which planwright fences itself.
 pub const VERB: &str = "fence-exec";
 
-/// What a fenced process prints before the reason why it did not start.
+/// The prefix of the reason why a fenced process did not start.
 const PREFIX: &str = "planwright: the program was not started: ";
 
 impl Fence {
-    /// Returns the words behind the name of planwright, up to those of the program.
+    /// Returns the arguments of planwright, up to those of the program.
     pub(crate) fn words(&self) -> Vec<OsString> {
         let mut words: Vec<OsString> = vec![VERB.into()];
         let mut option = |name: &str, value: &OsStr| words.extend([name.into(), value.to_owned()]);
@@ -27,7 +27,7 @@ impl Fence {
         for port in self.policy.tcp_ports.iter().flatten() {
             option("-p", OsStr::new(&port.to_string()));
         }
-        // A limit without exceptions is one, too.
+        // A limit without exceptions still is a limit.
         words.extend(self.policy.readable.is_some().then(|| "-R".into()));
         words.extend(self.policy.tcp_ports.is_some().then(|| "-P".into()));
         words.push("--".into());
@@ -35,17 +35,17 @@ impl Fence {
     }
 }
 
-/// What a fenced process is to do, and under which policy.
+/// The program of a fenced process, and its policy.
 #[derive(Debug, PartialEq, Eq)]
 struct FencedCommand {
     policy: FencePolicy,
     program: OsString,
-    /// The name that the program knows itself by, and its words.
+    /// The program's `argv[0]`, and its arguments.
     name: OsString,
     words: Vec<OsString>,
 }
 
-/// Reads the words behind [`VERB`]; none where they are not ours.
+/// Parses the arguments after [`VERB`]; none if they are invalid.
 fn orders(words: &[OsString]) -> Option<FencedCommand> {
     let mut policy = FencePolicy {
         level: FenceLevel::Write,
@@ -82,7 +82,7 @@ fn orders(words: &[OsString]) -> Option<FencedCommand> {
     })
 }
 
-/// Restricts this process and executes a program in it. Returns only where that failed: with what to print.
+/// Restricts this process and executes a program in it. Returns only on failure, with the message to print.
 pub fn execute(words: &[OsString]) -> String {
     let Some(orders) = orders(words) else {
         return format!("{PREFIX}`{VERB}` is for planwright itself");

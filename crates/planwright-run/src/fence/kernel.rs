@@ -9,10 +9,10 @@ use landlock::{
 
 use super::{FencePolicy, OLDEST_ABI, Support};
 
-/// The interface whose rights are asked for. Of a kernel with an older one those that it knows are.
+/// The newest ABI whose rights are requested. An older kernel enforces those that it knows.
 const NEWEST: ABI = ABI::V6;
 
-/// The rights without which there is no fence.
+/// The oldest ABI that is enough for a fence.
 const NEEDED: ABI = ABI::V3;
 
 pub fn support() -> Support {
@@ -37,7 +37,7 @@ pub fn support() -> Support {
     }
 }
 
-/// Restricts this thread, and all that it starts from now on. The error is in words; nothing may be started then.
+/// Restricts this thread and its future children. On error, given in words, nothing may be started.
 pub(super) fn restrict(policy: &FencePolicy) -> Result<(), String> {
     let words = |error: RulesetError| format!("the kernel refuses the fence: {error}");
     let rules = rules_of(policy).map_err(words)?;
@@ -53,7 +53,7 @@ pub(super) fn restrict(policy: &FencePolicy) -> Result<(), String> {
 fn rules_of(policy: &FencePolicy) -> Result<RulesetCreated, RulesetError> {
     let reading = AccessFs::from_read(NEWEST);
     let writing = AccessFs::from_write(NEWEST);
-    // Nothing needs a device of its own, and one made by root is the disk.
+    // No process needs to create devices, and a device made by root could be the disk.
     let devices = AccessFs::MakeBlock | AccessFs::MakeChar;
     let mut handled = writing;
     if policy.readable.is_some() {
@@ -64,7 +64,7 @@ fn rules_of(policy: &FencePolicy) -> Result<RulesetCreated, RulesetError> {
         .handle_access(AccessFs::from_write(NEEDED))?
         .set_compatibility(CompatLevel::BestEffort)
         .handle_access(handled)?
-        // An agent does not end what does not belong to it, as the run itself.
+        // An agent must not signal processes outside the fence, such as the run itself.
         .scope(Scope::Signal)?;
     if policy.tcp_ports.is_some() {
         rules = rules
@@ -84,11 +84,11 @@ fn rules_of(policy: &FencePolicy) -> Result<RulesetCreated, RulesetError> {
     Ok(created)
 }
 
-/// Allows something for a file, or a folder and all below it. What is not there or cannot be reached is not allowed.
+/// Grants rights to a file, or to a folder and everything below it. Skips paths that do not exist or cannot be opened.
 fn allow(created: RulesetCreated, path: &Path, access: BitFlags<AccessFs>) -> Result<RulesetCreated, RulesetError> {
     let Ok(opened) = PathFd::new(path) else {
         return Ok(created);
     };
-    // Of a file only the rights count that files have.
+    // For a file, only the rights for files count.
     created.add_rule(PathBeneath::new(opened, access))
 }

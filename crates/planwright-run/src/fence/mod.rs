@@ -28,16 +28,16 @@ pub use temporary::TemporaryFolders;
 
 use crate::config::{FenceMode, RunConfig};
 
-/// The oldest version of Landlock that can keep a process from truncating files.
+/// The oldest version of Landlock that can prevent truncation of files.
 pub const OLDEST_ABI: u32 = 3;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Support {
-    /// Landlock, in this version of its interface.
+    /// Landlock with this ABI version.
     Landlock {
         abi: u32,
     },
-    /// Landlock, and it is switched off.
+    /// Landlock is built in, but disabled.
     Disabled,
     Missing,
     OtherSystem,
@@ -45,20 +45,20 @@ pub enum Support {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fence {
-    /// The planwright that restricts itself and then executes the program.
+    /// The planwright binary that restricts itself and then executes the program.
     pub program: PathBuf,
     pub policy: FencePolicy,
     /// The only folder for temporary files that it may write to.
     pub temporary: Option<PathBuf>,
-    /// The agent that it is around, by its preset or program; empty for other commands.
+    /// The fenced agent, by its preset or program; empty for other commands.
     pub agent: String,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FenceLevel {
-    /// It may write to its own folders and to caches.
+    /// It may write only to its own folders and to caches.
     Write,
-    /// It may read no more than it needs as well, and connect to few ports.
+    /// In addition, it may read only what it needs, and connect to few ports.
     Strict,
 }
 
@@ -74,7 +74,7 @@ impl FenceLevel {
 #[derive(Clone, Debug)]
 pub enum Fencing {
     Active(Box<ActiveFence>),
-    /// They are not; the reason is for the user, and empty where the user does not want a fence.
+    /// They are not fenced. The reason is for the user, and empty if the user does not want a fence.
     Inactive(String),
 }
 
@@ -88,7 +88,7 @@ pub struct ActiveFence {
     extra_ports: Vec<u16>,
 }
 
-/// Why a fence that the user asked for cannot be had.
+/// Why a requested fence is not available.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("run.fence = \"{level}\", and {why}")]
 pub struct FenceError {
@@ -99,7 +99,7 @@ pub struct FenceError {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ProcessFolders<'a> {
     pub writable: &'a [PathBuf],
-    /// What it has to read in addition, as its prompt and the objects that its git borrows.
+    /// What it must read in addition, as its prompt and the objects that its git borrows.
     pub readable: &'a [PathBuf],
     pub temporary: Option<&'a Path>,
     /// The preset of the agent, or the name of its program; none for other commands.
@@ -108,8 +108,7 @@ pub struct ProcessFolders<'a> {
 }
 
 impl Fencing {
-    /// Decides whether processes are fenced. `program` is planwright itself, as [`own_program`] finds it; without one there is no
-    /// fence.
+    /// Decides whether processes are fenced. `program` is planwright itself, from [`own_program`]; without it there is no fence.
     pub fn of(config: &RunConfig, program: Option<&Path>) -> Result<Self, FenceError> {
         let (level, is_wanted) = match config.fence.mode {
             FenceMode::Off => return Ok(Fencing::Inactive(String::new())),
@@ -152,12 +151,12 @@ impl Fencing {
         }
     }
 
-    /// Returns whether the user wants a fence, whether there is one or not.
+    /// Returns whether the user wants a fence, even if there is none.
     pub fn is_wanted(&self) -> bool {
         !matches!(self, Fencing::Inactive(why) if why.is_empty())
     }
 
-    /// Returns what the user should know: that there is no fence, and why.
+    /// Returns the remark that there is no fence, with the reason.
     pub fn remark(&self) -> Option<String> {
         match self {
             Fencing::Active(_) => None,
@@ -166,7 +165,7 @@ impl Fencing {
         }
     }
 
-    /// Returns what a process would be allowed, where it would be fenced. Makes nothing.
+    /// Returns the policy that a process would have if it were fenced. Creates nothing.
     pub fn preview(&self, process: &ProcessFolders<'_>) -> Option<FencePolicy> {
         match self {
             Fencing::Active(active) => Some(active.policy(process, false)),
@@ -174,7 +173,7 @@ impl Fencing {
         }
     }
 
-    /// Returns the fence of one process, where there is one. Makes folders that its toolchains and its agent fail without.
+    /// Returns the fence of one process, if processes are fenced. Creates folders that its toolchains and its agent need.
     pub fn fence(&self, process: &ProcessFolders<'_>) -> Option<Fence> {
         let Fencing::Active(active) = self else {
             return None;
@@ -194,7 +193,7 @@ impl Fence {
         self.temporary = Some(folder);
     }
 
-    /// Makes what the agent needs to have to itself among its temporary files. Returns a variable to add to its environment.
+    /// Creates the agent's private folder among its temporary files. Returns a variable for its environment.
     pub fn private_home(&self, environment: &[(OsString, OsString)]) -> io::Result<Option<(OsString, OsString)>> {
         match &self.temporary {
             Some(temporary) => private_home::make(&self.agent, environment, temporary),
@@ -209,7 +208,7 @@ impl FenceError {
     }
 }
 
-/// Returns why there can be no fence on this system.
+/// Returns why this system cannot fence processes.
 pub fn obstacle(support: &Support) -> Option<String> {
     match support {
         Support::Landlock { abi } if *abi >= OLDEST_ABI => None,
@@ -238,9 +237,9 @@ impl Support {
     }
 }
 
-/// Returns the program that a fenced process starts as: this one.
+/// Returns the program that fenced processes start as: this one.
 pub fn own_program() -> Option<PathBuf> {
-    // Names the running program also when its file was replaced since, as by an upgrade.
+    // Names the running program even if its file was replaced, as by an upgrade.
     let running = Path::new("/proc/self/exe");
     match running.exists() {
         true => Some(running.to_owned()),

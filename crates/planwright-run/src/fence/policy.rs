@@ -1,4 +1,4 @@
-//! Decides from the tables and the folders of a process what it may do. Reads the disk; starts nothing.
+//! Decides the permissions of a process from the tables and its folders. Reads the disk; starts nothing.
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
@@ -15,13 +15,13 @@ use crate::programs::program_in;
 pub struct FencePolicy {
     #[serde(serialize_with = "word_of")]
     pub level: FenceLevel,
-    /// The folders, with all below them, and the files that it may write to.
+    /// The files and folders that it may write to, with everything below them.
     #[serde(serialize_with = "texts_of")]
     pub writable: Vec<PathBuf>,
-    /// Those that it may read in addition; none where it may read everything.
+    /// Those that it may read in addition; none if it may read everything.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "optional_texts_of")]
     pub readable: Option<Vec<PathBuf>>,
-    /// The TCP ports that it may connect to; none where that is not limited.
+    /// The TCP ports that it may connect to; none if they are not limited.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tcp_ports: Option<Vec<u16>>,
 }
@@ -38,7 +38,7 @@ fn optional_texts_of<S: Serializer>(paths: &Option<Vec<PathBuf>>, serializer: S)
     texts_of(paths.as_deref().unwrap_or_default(), serializer)
 }
 
-/// What decides where toolchains and agents keep their things.
+/// The environment that decides where toolchains and agents keep their files.
 #[derive(Clone, Debug, Default)]
 pub struct ToolchainEnvironment {
     pub home: Option<PathBuf>,
@@ -67,7 +67,7 @@ impl ToolchainEnvironment {
         folder.filter(|folder| folder.is_absolute() && folder.parent().is_some())
     }
 
-    /// Returns a path of the configuration: absolute, or below the home folder where it begins with `~/`.
+    /// Expands a configured path: absolute, or below the home folder if it begins with `~/`.
     pub(super) fn expanded(&self, path: &str) -> Option<PathBuf> {
         match path.strip_prefix("~/") {
             Some(below) => Some(self.home.as_ref()?.join(below)),
@@ -75,7 +75,7 @@ impl ToolchainEnvironment {
         }
     }
 
-    /// Returns a path from the home folder, where the folders of the XDG specification may lie elsewhere.
+    /// Returns a path below the home folder, or below its XDG folder.
     fn below_home(&self, path: &str) -> Option<PathBuf> {
         const XDG: &[(&str, &str)] = &[
             (".cache", "XDG_CACHE_HOME"),
@@ -95,7 +95,7 @@ impl ToolchainEnvironment {
         let named = self.folder_in(row.variable);
         let folder = match (named, row.folder) {
             (Some(folder), _) => Some(folder),
-            // Without the variable there is no such place, unless it is in the home folder itself.
+            // Without the variable the folder is unknown, unless it is in the home folder.
             (None, "") if row.below.is_empty() => None,
             (None, folder) => self.below_home(folder),
         };
@@ -112,8 +112,8 @@ impl ToolchainEnvironment {
     }
 }
 
-/// Paths of rules. None of them lies below another: what a fenced process may write to it may replace by a link, and a rule for
-/// what lies there would lead wherever the process wants.
+/// Paths of rules, none below another. A fenced process can replace what it may write to by a link, so a rule for a path below that could
+/// be redirected.
 #[derive(Default)]
 struct Paths {
     taken: Vec<PathBuf>,
@@ -124,7 +124,7 @@ impl Paths {
         self.taken.iter().any(|taken| path.starts_with(taken))
     }
 
-    /// Takes a path that is there.
+    /// Adds an existing path.
     fn take(&mut self, path: &Path) {
         if self.covers(path) {
             return;
@@ -132,7 +132,7 @@ impl Paths {
         let Ok(real) = fs::canonicalize(path) else {
             return;
         };
-        // A rule for the root of all files is none.
+        // A rule for the root of all files would be no limit.
         if !self.covers(&real) && real.parent().is_some() {
             self.taken.retain(|taken| !taken.starts_with(&real));
             self.taken.push(real);
@@ -141,10 +141,10 @@ impl Paths {
 }
 
 impl ActiveFence {
-    /// Returns what a process may do. Folders that programs fail without are made where `makes` says so.
+    /// Returns the policy of a process. Creates folders that programs need if `makes` is set.
     pub(super) fn policy(&self, process: &ProcessFolders<'_>, makes: bool) -> FencePolicy {
         let mut writable = Paths::default();
-        // Its own folders come first: what the tables name below them is covered already.
+        // Its own folders come first: they cover what the tables name below them.
         let own = process.writable.iter().map(PathBuf::as_path).chain(process.temporary);
         own.for_each(|path| writable.take(path));
         self.extra_writable.iter().for_each(|path| writable.take(path));
@@ -171,13 +171,13 @@ impl ActiveFence {
         }
     }
 
-    /// Makes the paths of a row that are missing, where their program is installed and fails without them.
+    /// Creates the missing paths of a row, if their program is installed and fails without them.
     fn make_missing(&self, row: &HomePath, writable: &Paths) {
         let paths = self.surroundings.paths(row);
         let is_missing = |path: &PathBuf| !writable.covers(path) && fs::symlink_metadata(path).is_err();
         if !row.makers.is_empty() && paths.iter().any(is_missing) && self.surroundings.has_program(row.makers) {
             for path in paths.iter().filter(|path| is_missing(path)) {
-                // What cannot be made is not allowed, and its toolchain reports that.
+                // What cannot be created is not allowed, and its toolchain reports that.
                 let _ = match (row.are_files, path.parent()) {
                     (true, Some(folder)) => {
                         fs::create_dir_all(folder).and_then(|()| fs::File::create_new(path).map(drop))
@@ -203,12 +203,12 @@ impl ActiveFence {
         for folder in self.program_folders(process) {
             readable.take(&folder);
         }
-        // What may be written to may be read.
+        // A writable path is also readable.
         readable.taken.retain(|path| !writable.covers(path));
         readable.taken
     }
 
-    /// Returns the folders of the search path, and around those in which toolchains are installed: what lies next to `bin`.
+    /// Returns the folders of `PATH`, and the installations around those in which toolchains are installed.
     fn program_folders(&self, process: &ProcessFolders<'_>) -> BTreeSet<PathBuf> {
         let home = self.surroundings.home.as_deref();
         let path = process.environment.iter().rfind(|(name, _)| name == "PATH");
@@ -218,7 +218,7 @@ impl ActiveFence {
         );
         let mut folders = BTreeSet::new();
         for folder in std::env::split_paths(path).filter(|folder| folder.is_absolute()) {
-            // A search path that names the home folder does not open it.
+            // A `PATH` that names the home folder does not open it.
             if Some(folder.as_path()) == home || folder.parent().is_none() {
                 continue;
             }
@@ -245,8 +245,8 @@ impl ActiveFence {
         folders
     }
 
-    /// Returns the ports that a process may connect to: the usual ones, those of the configuration, and those of the addresses in its
-    /// environment, as of its model or a proxy.
+    /// Returns the ports that a process may connect to: the usual ones, the configured ones, and those of addresses in its environment, as
+    /// of its model or a proxy.
     fn ports(&self, process: &ProcessFolders<'_>) -> Vec<u16> {
         let mut ports: BTreeSet<u16> = PORTS.iter().chain(&self.extra_ports).copied().collect();
         let values = process.environment.iter().filter(|(name, _)| is_address(name));
@@ -259,16 +259,16 @@ fn agent_rows(name: &str) -> impl Iterator<Item = &'static super::tables::AgentR
     AGENTS.iter().filter(move |agent| agent.name == name)
 }
 
-/// Returns the folder that a toolchain is installed in, by its folder of programs.
+/// Returns the folder of a toolchain's installation from its folder of programs.
 fn installation_around(folder: &Path, home: Option<&Path>) -> Option<PathBuf> {
     if folder.ends_with(".bin") {
-        // The programs of packages are links to what lies next to them.
+        // The programs of packages are links to files next to them.
         return folder.parent().map(Path::to_owned);
     }
     let above = folder.parent().filter(|_| folder.ends_with("bin"))?;
     let below_home = home.and_then(|home| above.strip_prefix(home).ok());
     match below_home {
-        // `~/bin`, `~/.local/bin`, `~/.cargo/bin` lie next to the user's other files.
+        // `~/bin`, `~/.local/bin`, `~/.cargo/bin` are next to the user's other files.
         Some(below) if below.components().count() < 2 => None,
         _ => above.parent().map(|_| above.to_owned()),
     }
@@ -351,7 +351,7 @@ mod tests {
     fn a_link_in_a_writable_folder_opens_nothing() {
         let folder = tempfile::tempdir().expect("a folder");
         let (home, checkout) = (made(folder.path(), "home"), made(folder.path(), "checkout"));
-        // As an agent left it whose caches are in its own folder.
+        // As left by an agent with caches in its own folder.
         std::os::unix::fs::symlink(&home, checkout.join("registry")).expect("ours");
         let mut active = fence(&home, FenceLevel::Write);
         let own = ("CARGO_HOME".into(), checkout.clone().into_os_string());

@@ -13,7 +13,7 @@ use super::tables::{AGENTS, PrivateHome};
 /// The name of the folder among the temporary files of a process.
 const FOLDER: &str = "agent-home";
 
-/// Makes the folder for an agent that needs one. Returns the variable that leads the agent to it.
+/// Creates the folder for an agent that needs one. Returns the variable that points the agent to it.
 pub(super) fn make(
     agent: &str,
     environment: &[(OsString, OsString)],
@@ -43,7 +43,7 @@ pub(super) fn make(
     Ok(Some((variable.into(), home.into())))
 }
 
-/// Returns whether a file is a lock or a list that belongs to who made it.
+/// Returns whether a file is a lock or a list of the process that made it.
 fn is_passing(name: &OsStr) -> bool {
     let name = name.to_string_lossy();
     name.ends_with(".lock") || name.ends_with(".tmp") || name == "projects.json"

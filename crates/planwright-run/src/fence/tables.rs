@@ -1,18 +1,18 @@
-//! Caches and state of toolchains and agents in the user's home, as data. Files that another program executes or obeys are never
-//! among them.
+//! Caches and state of toolchains and agents in the user's home, as data. They never include files that another program executes or reads
+//! as settings.
 
 /// A folder or file in the user's home.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct HomePath {
-    /// A variable of the environment that names the folder in which `below` lies, where it is set.
+    /// The environment variable that names the folder with `below`, if set.
     pub(super) variable: &'static str,
-    /// Where that folder lies otherwise, from the home folder. `.cache` stands for `XDG_CACHE_HOME`, and so on.
+    /// The folder without the variable, relative to the home folder. `.cache` stands for `XDG_CACHE_HOME`, and so on.
     pub(super) folder: &'static str,
-    /// What may be written to in it; the folder itself where it is empty.
+    /// The writable paths in it; the folder itself if empty.
     pub(super) below: &'static [&'static str],
-    /// The programs that fail without what is there: where one is installed, what is missing is made.
+    /// The programs that fail without these paths: if one is installed, missing paths are created.
     pub(super) makers: &'static [&'static str],
-    /// Whether they are files, which are made empty.
+    /// Whether they are files, which are created empty.
     pub(super) are_files: bool,
 }
 
@@ -40,7 +40,7 @@ impl HomePath {
     }
 }
 
-/// Devices that every process may write to, the terminal and shared memory among them.
+/// Devices that every process may write to, including the terminal and shared memory.
 pub(super) const DEVICES: &[&str] = &[
     "/dev/null",
     "/dev/zero",
@@ -62,7 +62,7 @@ pub(super) static CACHES: &[HomePath] = &[
         &[".package-cache", ".package-cache-mutate", ".global-cache"],
     ),
     row("SCCACHE_DIR", ".cache/sccache", &[]),
-    // Node.js and its relatives. Not `.npmrc`.
+    // Node.js and similar tools. Not `.npmrc`.
     row("npm_config_cache", ".npm", &["_cacache", "_logs", "_npx"]).made_for(&["npm"]),
     row(
         "npm_config_cache",
@@ -138,19 +138,18 @@ pub(super) static CACHES: &[HomePath] = &[
 
 #[derive(Debug)]
 pub(super) struct AgentRows {
-    /// Its preset, which is the name of its program.
     pub(super) name: &'static str,
-    /// What it may write to: conversations, logs, caches, the tokens that it renews. Not settings, hooks, commands, plug-ins.
+    /// What it may write to: sessions, logs, caches, the tokens that it renews. Not settings, hooks, commands, plug-ins.
     pub(super) state: &'static [HomePath],
     pub(super) settings: &'static [HomePath],
-    /// Where it keeps its settings, if it has to make files next to them.
+    /// The folder of its settings, if it must create files next to them.
     pub(super) private_home: Option<PrivateHome>,
 }
 
-/// A folder of settings that an agent gets a private view of.
+/// A settings folder of which an agent gets a private view.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PrivateHome {
-    /// The variable that names the folder above, which is the home folder otherwise.
+    /// The variable that names the parent folder, which is the home folder by default.
     pub(super) variable: &'static str,
     pub(super) inner: &'static str,
 }

@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use crate::files::open_folders;
 
-/// What the names of our folders begin with, before the number of the process that owns them.
+/// The prefix of our folders' names, before the id of the process that owns them.
 const PREFIX: &str = "planwright-tmp-";
 
-/// How long a folder is left alone whose process is not there: it may be one of another container.
+/// How long the folder of a missing process is kept: the process may be in another container.
 const STALE_AFTER: Duration = Duration::from_secs(24 * 60 * 60);
 
 const MAX_NAMES: u32 = 1_000;
@@ -39,7 +39,7 @@ impl TemporaryFolders {
         Ok(folder)
     }
 
-    /// Removes the folder of a process that is over. What cannot be removed now goes with the others.
+    /// Removes the folder of an ended process. A folder that cannot be removed now is removed with the others.
     pub fn remove(&mut self, key: u64) {
         if let Some(folder) = self.of_keys.remove(&key) {
             remove(&folder);
@@ -55,7 +55,7 @@ impl Drop for TemporaryFolders {
     }
 }
 
-/// Makes a folder that only this user can look into.
+/// Creates a folder that only this user can read.
 fn make_private(folder: &Path) -> io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     #[cfg(unix)]
@@ -76,7 +76,7 @@ fn make_own(system: &Path) -> io::Result<PathBuf> {
     Err(io::ErrorKind::AlreadyExists.into())
 }
 
-/// Removes a folder of ours. Build tools make folders read-only: these are opened first.
+/// Removes a folder of ours. Build tools make folders read-only: these are made writable first.
 fn remove(folder: &Path) {
     if fs::remove_dir_all(folder).is_err() {
         open_folders(folder);
@@ -86,7 +86,7 @@ fn remove(folder: &Path) {
 
 /// Removes the folders of processes that were killed. Those of other users cannot be removed, and stay.
 fn remove_stale(system: &Path) {
-    // Without a table of processes nothing is known of any.
+    // Without a process table, nothing is known about processes.
     if !Path::new("/proc/self").exists() {
         return;
     }
@@ -106,7 +106,7 @@ fn remove_stale(system: &Path) {
     }
 }
 
-/// Returns the process that a folder belongs to, by its name.
+/// Returns the process that owns a folder, by its name.
 fn owner_of(name: &str) -> Option<u32> {
     let (process, number) = name.strip_prefix(PREFIX)?.split_once('-')?;
     number.parse::<u32>().ok()?;

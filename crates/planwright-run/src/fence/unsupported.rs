@@ -6,7 +6,7 @@ pub fn support() -> Support {
     Support::OtherSystem
 }
 
-/// Refuses: there is no fence here.
+/// Refuses: this system has no fence.
 pub(super) fn restrict(_policy: &FencePolicy) -> Result<(), String> {
     Err("fences need Landlock, which only Linux has".to_owned())
 }

@@ -17,12 +17,11 @@ pub(crate) use real_folder::RealFolder;
 /// The folder of a workspace that holds what planwright knows beyond the plans.
 pub const STATE_FOLDER: &str = ".planwright";
 
-/// What the store and the journal do with files. What changes something is one system call, or close to it: a crash can come
-/// between any two.
+/// File operations of the store and the journal. Each change is one system call, or close to it: a crash can happen between any two.
 pub trait Files {
     /// Returns the path without links and dots.
     fn canonical(&self, path: &Path) -> io::Result<PathBuf>;
-    /// Returns what is known of a file, links followed.
+    /// Returns the metadata of a file. Follows links.
     fn metadata(&self, path: &Path) -> io::Result<Metadata>;
     fn link_metadata(&self, path: &Path) -> io::Result<Metadata>;
     /// Reads a file, up to a number of bytes.
@@ -32,33 +31,33 @@ pub trait Files {
     }
     fn list_folder(&self, folder: &Path) -> io::Result<Vec<OsString>>;
 
-    /// Makes a folder; fails where there is something already.
+    /// Creates a folder; fails if the path exists.
     fn create_folder(&self, folder: &Path) -> io::Result<()>;
-    /// Makes a file that only its owner may read; fails where there is something already.
+    /// Creates a file that only its owner may read; fails if the path exists.
     fn create_private(&self, path: &Path) -> io::Result<File>;
-    /// Opens a file whose writes go to its end, making it where there is none. A link is not followed.
+    /// Opens a file for appending, and creates it if it is missing. Follows no link.
     fn open_append(&self, path: &Path) -> io::Result<File>;
-    /// Opens a file for reading and writing, making it where there is none. A link is not followed.
+    /// Opens a file for reading and writing, and creates it if it is missing. Follows no link.
     fn open_shared(&self, path: &Path) -> io::Result<File>;
     fn write(&self, file: &File, bytes: &[u8]) -> io::Result<()>;
     fn truncate(&self, file: &File, n_bytes: u64) -> io::Result<()>;
     fn set_permissions(&self, file: &File, permissions: Permissions) -> io::Result<()>;
-    /// Gives a file the owner and the group of another, where the system lets us.
+    /// Gives a file the owner and the group of another, if the system permits it.
     fn set_owner_like(&self, file: &File, model: &Metadata) -> io::Result<()>;
     /// Makes contents and metadata durable.
     fn sync(&self, file: &File) -> io::Result<()>;
-    /// Makes contents durable, and of the metadata what is needed to read them.
+    /// Makes contents durable, and the metadata needed to read them.
     fn sync_data(&self, file: &File) -> io::Result<()>;
-    /// Gives a file another name in one step, replacing what has it.
+    /// Renames a file atomically, and replaces the target.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
-    /// Has two files change their names in one step; fails where the system or the file system cannot.
+    /// Exchanges the names of two files atomically; fails if the system or the file system cannot.
     fn exchange(&self, _one: &Path, _other: &Path) -> io::Result<()> {
         Err(io::ErrorKind::Unsupported.into())
     }
     fn remove(&self, path: &Path) -> io::Result<()>;
-    /// Gives a file a name that nothing has yet, instead of the one it has.
+    /// Renames a file to a name that must be free.
     fn name_anew(&self, from: &Path, to: &Path) -> io::Result<()>;
-    /// Makes the names in a folder durable, where folders can be synced.
+    /// Makes the names in a folder durable, if folders can be synced.
     fn sync_folder(&self, folder: &Path) -> io::Result<()>;
 }
 
@@ -212,7 +211,7 @@ impl Files for DiskFiles {
                 std::fs::remove_file(from)
             }
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(error),
-            // Some file systems have no second names: there a look must do.
+            // Some file systems have no hard links: there, a check must do.
             Err(_) if to.symlink_metadata().is_ok() => Err(io::ErrorKind::AlreadyExists.into()),
             Err(_) => std::fs::rename(from, to),
         }
@@ -228,21 +227,21 @@ impl Files for DiskFiles {
     }
 }
 
-/// Renames in one step, if nothing has the new name. A file never has both names, as it would after a crash between a link and the
-/// removal of the old name: what has two names is not changed.
+/// Renames atomically if the new name is free. A file never has both names, unlike after a crash between a link and the removal of the old
+/// name: planwright changes no file with two names.
 #[cfg(target_os = "linux")]
 fn rename_to_free(from: &Path, to: &Path) -> io::Result<()> {
     use rustix::fs::{CWD, RenameFlags, renameat_with};
     Ok(renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE)?)
 }
 
-/// Elsewhere, and where the file system cannot, there are other ways.
+/// Fails: other systems, and some file systems, need other ways.
 #[cfg(not(target_os = "linux"))]
 fn rename_to_free(_from: &Path, _to: &Path) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// Opens a file for reading. What is no file is refused without waiting for it: a pipe may have no other end.
+/// Opens a file for reading. Refuses other entries without waiting for them: a pipe may have no other end.
 pub fn open_to_read(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true);
@@ -250,25 +249,25 @@ pub fn open_to_read(path: &Path) -> io::Result<File> {
     std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, flags(OFlags::NONBLOCK));
     let file = options.open(path)?;
     match file.metadata()? {
-        // Reading a folder gives an error of its own.
+        // Reading a folder returns its own error.
         metadata if metadata.is_file() || metadata.is_dir() => Ok(file),
         _ => Err(no_file()),
     }
 }
 
-/// Reads a file that others may have put there. What is no file is refused without waiting for it.
+/// Reads a file that other processes may have created. Refuses other entries without waiting for them.
 pub fn read_file(path: impl AsRef<Path>) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     open_to_read(path.as_ref())?.read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
-/// Reads a file of text that others may have put there. What is no file is refused without waiting for it.
+/// Reads a text file that other processes may have created. Refuses other entries without waiting for them.
 pub fn read_text(path: impl AsRef<Path>) -> io::Result<String> {
     String::from_utf8(read_file(path)?).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
 }
 
-/// Reads the end of a file, at most so many bytes of it. Returns where it begins, too.
+/// Reads at most this many bytes from the end of a file. Returns their offset, too.
 pub fn read_end(path: &Path, max_bytes: u64) -> io::Result<(u64, Vec<u8>)> {
     let mut file = open_to_read(path)?;
     let start = file.metadata()?.len().saturating_sub(max_bytes);
@@ -278,7 +277,7 @@ pub fn read_end(path: &Path, max_bytes: u64) -> io::Result<(u64, Vec<u8>)> {
     Ok((start, bytes))
 }
 
-/// Reads a file up to a number of bytes; a longer one is refused.
+/// Reads a file up to a number of bytes; refuses a longer one.
 pub fn read_bounded(file: File, max_bytes: usize) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     file.take(max_bytes as u64 + 1).read_to_end(&mut bytes)?;
@@ -291,20 +290,19 @@ pub fn read_bounded(file: File, max_bytes: usize) -> io::Result<Vec<u8>> {
     }
 }
 
-/// What for a file of planwright's own is opened. It is made where there is none, unless it is read.
+/// How to open a file of planwright's own. A missing file is created, unless it is only read.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum OpenOwn {
     ToRead,
     ToAppend,
-    /// To read and to write, with what it holds.
+    /// For reading and writing, with its content.
     Shared,
-    /// To read and to write, without what it held.
+    /// For reading and writing, without its content.
     Emptied,
 }
 
-/// Opens a file of planwright's own. A link is not followed, nor is one in the state folder on the way: a checkout of a stranger's,
-/// or a task, could have it lead to any file of the user's. A pipe is refused without waiting for its other end. Devices are let
-/// pass: only the superuser makes them.
+/// Opens a file of planwright's own. Refuses a link, also one in the state folder on the path: a stranger's checkout, or a task, could
+/// point it to any file of the user. Refuses a pipe without waiting for its other end. Accepts devices: only the superuser creates them.
 pub(crate) fn open_own(path: &Path, how: OpenOwn) -> io::Result<File> {
     let opened = RealFolder::above(path).and_then(|folder| folder.open(path, how));
     match opened {
@@ -329,7 +327,7 @@ fn is_file_or_device(metadata: &Metadata) -> bool {
     metadata.is_file() || metadata.file_type().is_char_device()
 }
 
-/// Returns whether a pipe or a socket has the place of a file of planwright's own.
+/// Returns whether a pipe or a socket is in place of a file of planwright's own.
 #[cfg(unix)]
 pub(crate) fn is_pipe(found: &Metadata) -> bool {
     use std::os::unix::fs::FileTypeExt as _;
@@ -346,7 +344,7 @@ fn is_file_or_device(metadata: &Metadata) -> bool {
     metadata.is_file()
 }
 
-/// Writes a file of planwright's own, in the place of what it held. A link is not followed.
+/// Writes a file of planwright's own, and replaces its content. Follows no link.
 pub fn write_own(path: &Path, bytes: &[u8]) -> io::Result<()> {
     open_own(path, OpenOwn::Emptied)?.write_all(bytes)
 }
@@ -360,8 +358,7 @@ fn no_file() -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, "it is a pipe or a device, and no file")
 }
 
-/// Refuses to write beyond the size that the user lets files have: the system would end the process with a signal instead of
-/// giving an error.
+/// Refuses to write beyond the user's file size limit: the system would end the process with a signal instead of returning an error.
 #[cfg(unix)]
 fn keep_below_limit(file: &File, n_more: usize) -> io::Result<()> {
     let Some(limit) = rustix::process::getrlimit(rustix::process::Resource::Fsize).current else {
@@ -375,13 +372,13 @@ fn keep_below_limit(file: &File, n_more: usize) -> io::Result<()> {
     Err(io::Error::new(io::ErrorKind::FileTooLarge, message))
 }
 
-/// Elsewhere there is no such limit.
+/// Does nothing: other systems have no such limit.
 #[cfg(not(unix))]
 fn keep_below_limit(_file: &File, _n_more: usize) -> io::Result<()> {
     Ok(())
 }
 
-/// Lets the user into a folder and all below it, so that it can be removed: build tools make folders read-only.
+/// Gives the user access to a folder and everything below it, so that it can be removed: build tools make folders read-only.
 #[cfg(unix)]
 pub(crate) fn open_folders(folder: &Path) {
     use std::os::unix::fs::PermissionsExt as _;
@@ -407,14 +404,14 @@ pub(crate) fn symlink(_target: &Path, _at: &Path) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// Returns how many bytes are free for the user on the file system of a path; none where the system does not say.
+/// Returns the free bytes for the user on the file system of a path; none if unknown.
 #[cfg(unix)]
 pub fn free_bytes(path: &Path) -> Option<u64> {
     let found = rustix::fs::statvfs(path).ok()?;
     found.f_bavail.checked_mul(found.f_frsize)
 }
 
-/// Returns how many bytes are free for the user on the file system of a path; none where the system does not say.
+/// Returns the free bytes for the user on the file system of a path; none if unknown.
 #[cfg(not(unix))]
 pub fn free_bytes(_path: &Path) -> Option<u64> {
     None

@@ -1,5 +1,5 @@
-//! Folders that no link leads to. A task that shares a folder with a run may put a link into the place of any folder at any time:
-//! what is opened or made here stays in the folder that was found. Where folders cannot be held open, paths are all there is.
+//! Folders that are reached without links. A task that shares a folder with a run may replace any folder by a link at any time. Files
+//! opened or created here stay in the folder that was found. On systems that cannot hold folders open, paths are used.
 
 use std::fs::File;
 use std::io;
@@ -17,7 +17,7 @@ pub(crate) struct RealFolder {
     folder: std::os::fd::OwnedFd,
 }
 
-/// Whether folders on the way are made.
+/// Whether to create missing folders on the path.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Missing {
     Made,
@@ -26,14 +26,13 @@ enum Missing {
 
 #[cfg(unix)]
 impl RealFolder {
-    /// Opens the folder of a file of planwright's own. In a state folder, a link on the way is refused.
+    /// Opens the folder of a file of planwright's own. In a state folder, refuses a link on the path.
     pub(super) fn above(path: &Path) -> io::Result<Self> {
         let (root, below) = split_at_state(path);
         RealFolder::enter(root, below, Missing::AnError)
     }
 
-    /// Opens the folder of a file of planwright's own, and makes what is missing of it. In a state folder, a link on the way is
-    /// refused.
+    /// Opens the folder of a file of planwright's own, and creates its missing parts. In a state folder, refuses a link on the path.
     pub(crate) fn make_above(path: &Path) -> io::Result<Self> {
         let (root, below) = split_at_state(path);
         if below.as_os_str().is_empty() {
@@ -42,19 +41,19 @@ impl RealFolder {
         RealFolder::enter(root, below, Missing::Made)
     }
 
-    /// Opens a folder whose path has been resolved, and makes what is missing of it. A link on the way is refused.
+    /// Opens a folder whose path is resolved, and creates its missing parts. Refuses a link on the path.
     pub(crate) fn make_resolved(folder: &Path) -> io::Result<Self> {
         let root = Path::new("/");
         RealFolder::make(root, folder.strip_prefix(root).map_err(io::Error::other)?)
     }
 
-    /// Opens a folder below another one, and makes what is missing. A link on the way is refused.
+    /// Opens a folder below another one, and creates its missing parts. Refuses a link on the path.
     pub(crate) fn make(root: &Path, below: &Path) -> io::Result<Self> {
         RealFolder::enter(root, below, Missing::Made)
     }
 
     fn enter(root: &Path, below: &Path, missing: Missing) -> io::Result<Self> {
-        // A folder on the way need not be readable, where the system does not ask that.
+        // A folder on the path need not be readable, if the system does not require that.
         #[cfg(target_os = "linux")]
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         #[cfg(not(target_os = "linux"))]
@@ -76,7 +75,7 @@ impl RealFolder {
         Ok(RealFolder { folder })
     }
 
-    /// Opens the file that has the name of `path` in this folder. A link is not followed, and a pipe is not waited for.
+    /// Opens the file named by `path` in this folder. Follows no link, and waits for no pipe.
     pub(super) fn open(&self, path: &Path, how: OpenOwn) -> io::Result<File> {
         let flags = match how {
             OpenOwn::ToRead => OFlags::RDONLY,
@@ -88,18 +87,18 @@ impl RealFolder {
         Ok(openat(&self.folder, name_of(path), flags, Mode::from_raw_mode(0o666))?.into())
     }
 
-    /// Gives a file the name that `path` has in this folder.
+    /// Links a file to the name of `path` in this folder.
     pub(crate) fn link(&self, file: &Path, path: &Path) -> io::Result<()> {
         Ok(linkat(CWD, file, &self.folder, name_of(path), AtFlags::empty())?)
     }
 
-    /// Makes a file that is not there yet, with the name that `path` has.
+    /// Creates a new file with the name of `path`.
     pub(crate) fn create_new(&self, path: &Path) -> io::Result<File> {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
         Ok(openat(&self.folder, name_of(path), flags, Mode::RUSR | Mode::WUSR)?.into())
     }
 
-    /// Gives a file of this folder another name in it, whatever has that.
+    /// Renames a file in this folder, and replaces the target.
     pub(crate) fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
         Ok(renameat(&self.folder, name_of(from), &self.folder, name_of(to))?)
     }
@@ -110,8 +109,8 @@ fn name_of(path: &Path) -> &std::ffi::OsStr {
     path.file_name().unwrap_or_default()
 }
 
-/// Splits the folder of a path into what holds its state folder, and the way from there: the rest is the user's, who may use
-/// links. The way is empty where there is no state folder.
+/// Splits the folder of a path into the parent of its state folder, and the path from there. The parent is the user's, who may use links.
+/// The second part is empty if there is no state folder.
 fn split_at_state(path: &Path) -> (&Path, &Path) {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let folder = folder.unwrap_or(Path::new("."));
@@ -123,7 +122,7 @@ fn split_at_state(path: &Path) -> (&Path, &Path) {
     }
 }
 
-/// Returns the link that an own file must not be reached by: the file itself, or the first one in its state folder.
+/// Returns the link by which an own file must not be reached: the file itself, or the first one in its state folder.
 pub(super) fn link_on_the_way(path: &Path) -> Option<PathBuf> {
     let (_, below) = split_at_state(path);
     let own = path.ancestors().take(below.iter().count() + 1);

@@ -1,15 +1,15 @@
-//! Reads git's output: lines, paths, parts that end in zeros, ids. Runs nothing.
+//! Reads git's output: lines, paths, NUL-terminated parts, ids. Runs nothing.
 
 use std::path::PathBuf;
 
 use super::GitError;
 
-/// Returns a line without its end, for answers that are ids and names.
+/// Returns a line without its end, for ids and names.
 pub(super) fn line_of(output: &[u8]) -> String {
     String::from_utf8_lossy(without_newline(output)).into_owned()
 }
 
-/// Returns a path from an answer that is nothing else; it may itself hold and end in newlines.
+/// Returns a path that is the whole output; it may contain and end in newlines.
 pub(super) fn path_line(output: &[u8]) -> PathBuf {
     path_of(without_newline(output))
 }
@@ -29,7 +29,7 @@ pub(super) fn path_of(bytes: &[u8]) -> PathBuf {
     PathBuf::from(String::from_utf8_lossy(bytes).into_owned())
 }
 
-/// Returns the parts of an answer that end in a zero byte.
+/// Returns the NUL-terminated parts of an output.
 pub(super) fn parts(output: &[u8]) -> impl Iterator<Item = &[u8]> {
     output.split(|byte| *byte == 0).filter(|part| !part.is_empty())
 }
@@ -38,7 +38,7 @@ pub(super) fn text_of(path: &[u8]) -> String {
     String::from_utf8_lossy(path).into_owned()
 }
 
-/// Checks that a text is the full id of an object, so that git cannot take it for an option or a name.
+/// Checks that a text is a full object id, so that git cannot read it as an option or a name.
 pub(super) fn require_id(id: &str) -> Result<(), GitError> {
     let is_id = matches!(id.len(), 40 | 64) && id.bytes().all(|byte| byte.is_ascii_hexdigit());
     is_id.then_some(()).ok_or_else(|| GitError::NotAnId(id.to_owned()))

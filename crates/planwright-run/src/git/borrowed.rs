@@ -11,16 +11,16 @@ use super::repository::Repository;
 use crate::faults;
 use crate::files::{open_folders, read_file};
 
-/// The folder, inside the first git directory of a run, that holds what the user's repository said when the run began.
+/// The folder, in the first git directory of a run, with the settings of the user's repository when the run started.
 const FROZEN: &str = "planwright";
 
-/// The folder beside these, with a git directory that git made and in which nothing is set.
+/// The folder next to these, with a git directory made by git without any settings.
 const TEMPLATE: &str = "template";
 
-/// The configuration that git wrote for a new git directory, before anything was added.
+/// The configuration that git wrote for a new git directory, before any addition.
 const PLAIN_CONFIG: &str = "config.plain";
 
-/// Settings of the user that mean the same in every checkout: who commits, line endings, filters, merges.
+/// Settings of the user that mean the same in every checkout: the identity, line endings, filters, merges.
 const COPIED: &[&str] = &[
     "author.",
     "committer.",
@@ -36,26 +36,26 @@ const COPIED: &[&str] = &[
     "user.",
 ];
 
-/// What is copied from the user's repository into every git directory of a run, as it was when the run began.
+/// What is copied from the user's repository into every git directory of a run, as it was when the run started.
 #[derive(Clone, Debug)]
 pub struct FrozenSettings {
     folder: PathBuf,
     object_format: String,
 }
 
-/// The files of [`FrozenSettings`], and where they go in a git directory.
+/// The files of [`FrozenSettings`], and their paths in a git directory.
 const FILES: &[(&str, &str)] = &[
     ("exclude", "info/exclude"),
     ("excludes-file", "info/planwright-excludes"),
     ("attributes", "info/attributes"),
     ("attributes-file", "info/planwright-attributes"),
     ("shallow", "shallow"),
-    // The last of them: where it is, everything is.
+    // The last one: if it exists, all of them do.
     ("alternates", "objects/info/alternates"),
 ];
 
 impl FrozenSettings {
-    /// Copies the settings of a repository into a folder, or returns those that are there already.
+    /// Copies the settings of a repository into a folder, or returns those that already exist.
     pub fn freeze(repository: &Repository, folder: &Path) -> Result<Self, GitError> {
         let folder = folder.join(FROZEN);
         let object_format = object_format(repository)?;
@@ -63,7 +63,7 @@ impl FrozenSettings {
         if frozen.folder.is_dir() {
             return Ok(frozen);
         }
-        // Written under another name first: what is there under its own is complete.
+        // Written under a temporary name first: under its own name it is complete.
         let draft = frozen.folder.with_extension("draft");
         remove_folder(&draft).map_err(path_error(&draft))?;
         make_folder(&draft)?;
@@ -77,14 +77,14 @@ impl FrozenSettings {
         Ok(frozen)
     }
 
-    /// Has git make a git directory without settings: for a work tree `folder/.git`, or the bare `folder` itself.
+    /// Has git create a git directory without settings: for a work tree `folder/.git`, or the bare `folder` itself.
     fn init(&self, folder: &Path, is_bare: bool) -> Result<PathBuf, GitError> {
         let above = folder.parent().unwrap_or(folder);
         make_folder(above)?;
         let format = format!("--object-format={}", self.object_format);
         let mut words = vec!["init", "--quiet", "--template=", "--initial-branch=planwright", &format];
         words.extend(is_bare.then_some("--bare"));
-        // A repository around the folder is none of its business.
+        // Ignore a repository that encloses the folder.
         let place = GitLocation::at(above);
         let call = place.git(&words).setting("core.sharedRepository=false");
         call.variable("GIT_DEFAULT_REF_FORMAT", "files")
@@ -102,7 +102,7 @@ impl FrozenSettings {
         Ok(git_dir)
     }
 
-    /// Makes the git directory of a new work tree: a copy of the one that git made when the settings were frozen.
+    /// Creates the git directory of a new work tree as a copy of the one that git made when the settings were frozen.
     pub(super) fn init_work_tree(&self, folder: &Path) -> Result<PathBuf, GitError> {
         let git_dir = folder.join(".git");
         let template = self.folder.join(TEMPLATE).join(".git");
@@ -121,10 +121,10 @@ impl FrozenSettings {
         Ok(git_dir)
     }
 
-    /// Takes from the git directory of a work tree what an agent set up in it and git would execute: settings and hooks. They are
-    /// kept beside under other names.
+    /// Removes settings and hooks of an agent from the git directory of a work tree, because git would execute them. They are kept next to
+    /// it under other names.
     pub(super) fn disarm(&self, git_dir: &Path) -> Result<(), GitError> {
-        // Renamed and never followed: an agent may have put links there.
+        // Renamed, never followed: an agent may have put links there.
         for name in ["hooks", "config.worktree", "config"] {
             let (from, to) = (git_dir.join(name), git_dir.join(format!("{name}.of-agent")));
             let is_empty = fs::read_dir(&from).is_ok_and(|mut entries| entries.next().is_none());
@@ -133,12 +133,12 @@ impl FrozenSettings {
                 fs::rename(&from, &to).map_err(path_error(&to))?;
             }
         }
-        // What git wrote for it is read where no agent can write.
+        // The original configuration is read from a place where no agent can write.
         let plain = self.folder.join(TEMPLATE).join(".git").join(PLAIN_CONFIG);
         self.write_settings(git_dir, &plain)
     }
 
-    /// Gives a git directory these settings, whatever it had before.
+    /// Replaces the settings of a git directory by these.
     pub(super) fn settle(&self, git_dir: &Path) -> Result<(), GitError> {
         self.write_settings(git_dir, &git_dir.join(PLAIN_CONFIG))?;
         for (name, to) in FILES {
@@ -168,7 +168,7 @@ impl FrozenSettings {
     }
 }
 
-/// Returns the files to copy, by their names.
+/// Returns the files to copy, with their names.
 fn contents(repository: &Repository) -> Result<Vec<(&'static str, Vec<u8>)>, GitError> {
     let common = repository.common_folder();
     let objects = repository.place.git(&["rev-parse", "--git-path", "objects"]).output()?;
@@ -196,7 +196,7 @@ fn contents(repository: &Repository) -> Result<Vec<(&'static str, Vec<u8>)>, Git
     Ok(files)
 }
 
-/// Returns a path as a line of `objects/info/alternates`: quoted where git would take it for something else.
+/// Returns a path as a line of `objects/info/alternates`, quoted if git would misread it.
 fn alternate_line(path: &Path) -> Vec<u8> {
     let bytes = path.as_os_str().as_encoded_bytes();
     if !bytes.iter().any(|byte| matches!(byte, b'\n' | b'"')) && !bytes.starts_with(b"#") {
@@ -214,7 +214,7 @@ fn alternate_line(path: &Path) -> Vec<u8> {
     line
 }
 
-/// Returns the path of a file that holds for all repositories of the user: as configured, else in its usual place.
+/// Returns the path of a file for all repositories of the user: as configured, otherwise its default.
 fn global_file(repository: &Repository, key: &str, name: &str) -> Result<Option<PathBuf>, GitError> {
     if let Some(path) = repository.place.git(&["config", "--type=path", "--get", key]).line()? {
         return Ok(Some(repository.place.folder.join(path)));
@@ -254,7 +254,7 @@ fn copied_settings(repository: &Repository) -> Result<Vec<u8>, GitError> {
         }
     }
     if uses_lfs {
-        // New objects go to the user's own store, where the branch that names them is.
+        // New objects go to the user's own store, where the branch with them is.
         let store = repository.common_folder().join("lfs");
         text.push_str(&setting("lfs.storage", Some(&store.to_string_lossy())));
     }
@@ -292,7 +292,7 @@ fn quoted(value: &str) -> String {
     quoted
 }
 
-/// Points a git directory at a commit, on a branch of its own, with the tags of the user's repository.
+/// Points a git directory at a commit, on its own branch, with the tags of the user's repository.
 pub(super) fn set_refs(git_dir: &Path, branch: &str, commit: &str, tags: &[u8]) -> Result<(), GitError> {
     require_id(commit)?;
     let packed = git_dir.join("packed-refs");
@@ -316,7 +316,7 @@ pub(super) fn tags_of(repository: &Repository) -> Result<Vec<u8>, GitError> {
     repository.place.git(&words).output()
 }
 
-/// Removes the locks that a git which was killed left in a git directory of ours. No git may be working in it.
+/// Removes the locks that a killed git left in a git directory of ours. No git may be working in it.
 pub(super) fn remove_locks(git_dir: &Path) {
     for entry in fs::read_dir(git_dir).into_iter().flatten().flatten() {
         let path = entry.path();
@@ -334,7 +334,7 @@ pub(super) fn remove_locks_below(folder: &Path) {
             let path = entry.path();
             match entry.file_type() {
                 Ok(kind) if kind.is_dir() => folders.push(path),
-                // Whatever cannot be removed is in git's way, which says so.
+                // If one cannot be removed, the next git command reports it.
                 Ok(kind) if kind.is_file() && path.extension().is_some_and(|end| end == "lock") => {
                     let _ = fs::remove_file(path);
                 }
@@ -370,8 +370,8 @@ pub(super) fn write(path: &Path, bytes: &[u8]) -> Result<(), GitError> {
     written.map_err(path_error(path))
 }
 
-/// Removes a folder of ours with all that is in it; one that is not there is removed already. Build tools make folders read-only:
-/// these are opened first.
+/// Removes a folder of ours with its content; one that does not exist counts as removed. Build tools make folders read-only: these are made
+/// writable first.
 pub(super) fn remove_folder(folder: &Path) -> io::Result<()> {
     faults::step("remove folder")?;
     if let Some(mounted) = mounted_below(folder) {
@@ -390,7 +390,7 @@ pub(super) fn remove_folder(folder: &Path) -> io::Result<()> {
     }
 }
 
-/// Returns a folder below another one at which something else is mounted: removing would go on in there.
+/// Returns a mount point below a folder: a removal would continue in the other file system.
 #[cfg(target_os = "linux")]
 pub(super) fn mounted_below(folder: &Path) -> Option<PathBuf> {
     let folder = folder.canonicalize().ok()?;
@@ -404,7 +404,7 @@ pub(super) fn mounted_below(_folder: &Path) -> Option<PathBuf> {
     None
 }
 
-/// Returns the fifth field of a line, in which spaces and the like are written as three octal digits.
+/// Returns the fifth field of a line, in which spaces and other special characters are written as three octal digits.
 #[cfg(target_os = "linux")]
 fn mount_point(line: &[u8]) -> Option<PathBuf> {
     let mut field = line.split(|byte| *byte == b' ').nth(4)?;

@@ -14,41 +14,40 @@ use super::messages::commit_message;
 use super::repository::LIST_IGNORED;
 use super::special_files::remove_special_files;
 
-/// How often a snapshot is taken anew because the user's repository was being cleaned up meanwhile.
+/// How often a snapshot is retried because `git gc` ran in the user's repository.
 const MAX_TRIES: usize = 3;
 
 const MAX_NAMED: usize = 100;
 
 pub struct SnapshotRequest<'a> {
     pub message: &'a str,
-    /// Where the candidate is kept in the user's repository, below `refs/planwright/`.
+    /// The ref of the candidate in the user's repository, below `refs/planwright/`.
     pub reference: &'a str,
-    /// Tells whether a path from the top belongs to planwright: plans, their pointers, the configuration, the state.
+    /// Returns whether a path from the top belongs to planwright: plans, their pointers, the configuration, the state.
     pub is_own: &'a dyn Fn(&str) -> bool,
     /// Paths from the top that were copied into the checkout and never land.
     pub copied: &'a [String],
-    /// The tree of the checkout when it was prepared: what is as it was then, and not as in the base, does not land.
+    /// The tree of the prepared checkout. Files that are unchanged since then do not land.
     pub prepared: Option<&'a str>,
     /// Files from the top that the task or its agent names: they land, or the attempt fails.
     pub named: &'a [String],
-    /// Patterns, as git's globs, of files that land although nothing names them.
+    /// Patterns, as git's globs, of ignored files that land even if nothing names them.
     pub keep_ignored: &'a [String],
 }
 
-/// What an agent made, as a commit in the user's repository.
+/// The work of an agent, as a commit in the user's repository.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Candidate {
-    /// The commit; the base itself where nothing was changed.
+    /// The commit; the base itself if nothing was changed.
     pub commit: String,
     pub tree: String,
-    /// The commit that it builds on.
     pub base: String,
     pub touched: Vec<String>,
-    /// Those of them that are there too: they were changed or removed.
+    /// The touched files that the base has: they were changed or removed.
     pub replaced: Vec<String>,
-    /// The files of planwright's own that the agent changed; in the candidate they are as in the base.
+    /// Planwright's own files that the agent changed; the candidate has their base version.
     pub own: Vec<String>,
-    /// Ignored files and folders that the agent made or that were there before: they do not land.
+    /// Ignored files and folders, old or new: they do not land.
     pub ignored: Vec<String>,
 }
 
@@ -59,19 +58,19 @@ impl Candidate {
 }
 
 impl Checkouts {
-    /// Takes a snapshot of a checkout and keeps it in the user's repository. No process may work in the checkout any more.
+    /// Takes a snapshot of a checkout and saves it in the user's repository. No process may work in the checkout any more.
     pub fn snapshot(&self, checkout: &TaskCheckout, request: &SnapshotRequest<'_>) -> Result<Candidate, GitError> {
         let mut tries = 1;
         loop {
             match self.try_snapshot(checkout, request) {
-                // A clean-up of the user's repository may have removed what the snapshot borrowed.
+                // `git gc` in the user's repository may have removed objects that the snapshot borrowed.
                 Err(GitError::Failed { .. }) if tries < MAX_TRIES => tries += 1,
                 taken => return taken,
             }
         }
     }
 
-    /// Returns the tree that a snapshot would have, and keeps nothing of it.
+    /// Returns the tree that a snapshot would have, and saves nothing.
     pub fn tree_of(
         &self,
         checkout: &TaskCheckout,
@@ -100,7 +99,7 @@ impl Checkouts {
         Ok(candidate)
     }
 
-    /// Commits a tree and brings it into the user's repository, under its own ref.
+    /// Commits a tree and fetches it into the user's repository, under its own ref.
     fn keep(
         &self,
         checkout: &TaskCheckout,
@@ -139,13 +138,13 @@ impl Checkouts {
 struct SnapshotResult {
     tree: String,
     touched: Vec<String>,
-    /// Those that the base has, too.
+    /// The touched files that the base has.
     replaced: Vec<String>,
     own: Vec<String>,
     ignored: Vec<String>,
 }
 
-/// A checkout seen through a git directory and an index of planwright's own.
+/// A checkout with a git directory and an index of planwright's own.
 struct Scratch<'c> {
     checkouts: &'c Checkouts,
     checkout: &'c TaskCheckout,
@@ -233,11 +232,11 @@ impl<'c> Scratch<'c> {
         })
     }
 
-    /// Returns the ignored files and folders; a folder that is ignored as a whole ends in `/` and is not looked into.
+    /// Returns the ignored files and folders; a folder that is ignored as a whole ends in `/` and is not searched.
     fn ignored(&self) -> Result<BTreeSet<Vec<u8>>, GitError> {
         let output = self.place.git(LIST_IGNORED).output_without_warnings()?;
         let found: BTreeSet<&[u8]> = parts(&output).collect();
-        // A folder that has nothing but ignored files is listed, too; it is not ignored itself.
+        // Git also lists a folder with only ignored files, which is not ignored itself.
         let holds_another = |folder: &[u8]| {
             let mut next = found.range::<[u8], _>((Bound::Excluded(folder), Bound::Unbounded));
             folder.ends_with(b"/") && next.next().is_some_and(|next| next.starts_with(folder))
@@ -249,7 +248,7 @@ impl<'c> Scratch<'c> {
             .collect())
     }
 
-    /// Returns what differs from the base in the index.
+    /// Returns the differences between the index and the base.
     fn staged(&self) -> Result<Vec<ChangedPath>, GitError> {
         let words = [
             "diff-index",
@@ -269,7 +268,7 @@ impl<'c> Scratch<'c> {
         Ok(changes)
     }
 
-    /// Returns the paths that differ from the tree that a checkout had when it was prepared.
+    /// Returns the paths that differ from the tree of the prepared checkout.
     fn since(&self, prepared: Option<&str>) -> Result<Option<BTreeSet<Vec<u8>>>, GitError> {
         let Some(prepared) = prepared else {
             return Ok(None);
@@ -288,7 +287,7 @@ impl<'c> Scratch<'c> {
         Ok(Some(parts(&output).map(<[u8]>::to_vec).collect()))
     }
 
-    /// Refuses repositories inside of the checkout, but for submodules of the base.
+    /// Refuses repositories inside the checkout, except submodules of the base.
     fn refuse_nested(&self, walked: &Walk) -> Result<(), GitError> {
         let nested = walked.nested.iter().filter(|path| !self.is_submodule(path));
         let nested: Vec<String> = nested.map(|path| text_of(path)).collect();
@@ -304,7 +303,7 @@ impl<'c> Scratch<'c> {
         output.is_ok_and(|output| output.starts_with(b"160000 "))
     }
 
-    /// Refuses work that git does not take along: files in a submodule that is not checked out, and commits in one that is.
+    /// Refuses work that git would not include: files in a submodule that is not checked out, and commits in one that is.
     fn refuse_work_in_submodules(&self, staged: &[ChangedPath]) -> Result<(), GitError> {
         let has_files = |path: &&Vec<u8>| {
             let folder = self.checkout.path().join(path_of(path));
@@ -332,7 +331,7 @@ impl<'c> Scratch<'c> {
         Ok(self.checkouts.submodules.get_or_init(|| found))
     }
 
-    /// Refuses a checkout from which everything is gone, its git directory included: it was removed, and not the files by an agent.
+    /// Refuses a checkout without any files, even without its git directory: it was removed as a whole, not by an agent's edits.
     fn refuse_emptied(&self, request: &SnapshotRequest<'_>) -> Result<(), GitError> {
         if self.checkout.path().join(".git").symlink_metadata().is_ok() {
             return Ok(());
@@ -344,8 +343,8 @@ impl<'c> Scratch<'c> {
         }
     }
 
-    /// Returns new files and links that would be ignored if they were folders: `node_modules/` in a `.gitignore` means a link of that
-    /// name too. Git is asked about a path below each, in a folder that has nothing but the `.gitignore` files.
+    /// Returns new files and links that would be ignored if they were folders: `node_modules/` in a `.gitignore` is meant for a link of
+    /// that name too. Git checks a path below each, in a folder that has only the `.gitignore` files.
     fn ignored_as_folders(&self, walked: &Walk, staged: &[ChangedPath]) -> Result<BTreeSet<Vec<u8>>, GitError> {
         let new: Vec<&[u8]> = staged
             .iter()
@@ -383,7 +382,7 @@ impl<'c> Scratch<'c> {
         }
     }
 
-    /// Makes paths in the index what they are in the base.
+    /// Restores the base version of paths in the index.
     fn restore(&self, changes: &[&ChangedPath]) -> Result<(), GitError> {
         if changes.is_empty() {
             return Ok(());
@@ -398,7 +397,7 @@ impl<'c> Scratch<'c> {
         self.place.git(&words).input(input).run()
     }
 
-    /// Refuses to leave out files that have to land.
+    /// Refuses to omit files that must land.
     fn refuse_ignored(&self, request: &SnapshotRequest<'_>, as_folders: &BTreeSet<Vec<u8>>) -> Result<(), GitError> {
         let is_lost = |path: &&String| {
             let is_there = self
@@ -463,17 +462,17 @@ impl<'c> Scratch<'c> {
 
 struct ChangedPath {
     path: Vec<u8>,
-    /// As git has it in the base: `0` where it is not there.
+    /// The file mode in the base: `0` if it is not there.
     old_mode: String,
     old_id: String,
-    /// Whether it has become a link to a commit of another repository.
+    /// Whether it is now a link to a commit of another repository.
     is_link: bool,
     is_moved_submodule: bool,
     is_removed: bool,
 }
 
 impl ChangedPath {
-    /// Reads what `git diff-index --raw` says of a path.
+    /// Parses the `git diff-index --raw` output for a path.
     fn of(kinds: &[u8], path: &[u8]) -> Option<Self> {
         let kinds = text_of(kinds);
         let mut words = kinds.strip_prefix(':')?.split(' ');
@@ -498,13 +497,13 @@ impl ChangedPath {
         self.old_mode == "0"
     }
 
-    /// Tells whether a submodule is gone. In a checkout it is an empty folder, which tools remove.
+    /// Returns whether a submodule was removed. In a checkout it is an empty folder, which tools remove.
     fn is_removed_submodule(&self) -> bool {
         self.is_removed && self.old_mode == "160000"
     }
 }
 
-/// What lies in a checkout, apart from what git ignores.
+/// The entries of a checkout, apart from ignored ones.
 struct Walk {
     /// Folders with a `.git` of their own.
     nested: Vec<Vec<u8>>,

@@ -21,12 +21,12 @@ pub(super) struct ChangedFile {
 pub(super) enum FileChange {
     Added,
     Removed,
-    /// It is there at both ends, perhaps as something else: a link for a file.
+    /// It exists at both ends, possibly with another type: a link for a file.
     Other,
 }
 
 impl ChangedFile {
-    /// Reads what `git diff-tree --raw` says of a file.
+    /// Parses the `git diff-tree --raw` output for a file.
     fn of(kinds: &[u8], path: &[u8]) -> Option<Self> {
         let kinds = text_of(kinds);
         let mut words = kinds.strip_prefix(':')?.split(' ').map(str::to_owned);
@@ -84,7 +84,7 @@ impl Repository {
     }
 }
 
-/// Returns the untracked and ignored files in a checkout that the move of a clean checkout would overwrite or remove, from its top.
+/// Returns the untracked and ignored files in a clean checkout that a move would overwrite or remove, from its top.
 fn in_the_way(top: &Path, changed: &[ChangedFile], ignores_case: bool) -> Vec<String> {
     let of = |change: FileChange| changed.iter().filter(move |changed| changed.change == change);
     let removed: BTreeSet<&[u8]> = of(FileChange::Removed).map(|changed| changed.path.as_slice()).collect();

@@ -17,7 +17,7 @@ use crate::files::{read_file, read_text};
 /// The bare git directory of a run that takes snapshots.
 const SNAPSHOTS: &str = "snapshots.git";
 
-/// The folder of a run that holds the checkouts of tasks.
+/// The folder of a run with the checkouts of tasks.
 const TASKS: &str = "tasks";
 
 /// The branch that is checked out for a task, in its own git directory.
@@ -25,7 +25,7 @@ const TASK_BRANCH: &str = "task";
 
 const MAX_NAMES: u32 = 1000;
 
-/// How many refs of an agent's git directory are looked at.
+/// How many refs of an agent's git directory are read.
 const MAX_REFS: usize = 1000;
 
 /// The checkouts of one run, in a folder outside of the user's repository.
@@ -47,12 +47,12 @@ pub struct TaskCheckout {
     base: String,
 }
 
-/// What tells a folder from another one that took its place.
+/// Distinguishes a folder from another one that replaced it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FolderIdentity(String);
 
 impl FolderIdentity {
-    /// Returns the identity of a folder; none where there is no folder, or a link in its place.
+    /// Returns the identity of a folder; none for a link or a missing folder.
     pub fn of(folder: &Path) -> Option<Self> {
         let metadata = folder.symlink_metadata().ok().filter(Metadata::is_dir)?;
         Some(FolderIdentity(identity_of(&metadata)))
@@ -67,8 +67,8 @@ impl FolderIdentity {
     }
 }
 
-/// Returns what tells a file or folder from another one that took its place. Inode numbers are given to new ones soon after they are
-/// free, so that the time of birth is a part of it.
+/// Returns a text that distinguishes a file or folder from another one that replaced it. The system soon reuses inode numbers, so the birth
+/// time is a part of it.
 pub(super) fn identity_of(metadata: &Metadata) -> String {
     let born = metadata.created().ok();
     let born = born.and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
@@ -96,18 +96,17 @@ impl TaskCheckout {
         &self.identity
     }
 
-    /// Returns the commit that work in it builds on.
     pub fn base(&self) -> &str {
         &self.base
     }
 
-    /// Returns the variables for processes that work in it: a git that does not find its `.git` finds no other one.
+    /// Returns the variables for processes that work in it: a git that does not find its `.git` must find no other one.
     pub fn environment(&self) -> Vec<(OsString, OsString)> {
         let above = self.folder.parent().unwrap_or(&self.folder);
         vec![("GIT_CEILING_DIRECTORIES".into(), above.into())]
     }
 
-    /// Checks that the folder is the one that was made.
+    /// Checks that the folder is the original one.
     pub fn require_identity(&self) -> Result<(), GitError> {
         match FolderIdentity::of(&self.folder) {
             Some(found) if found == self.identity => Ok(()),
@@ -117,13 +116,13 @@ impl TaskCheckout {
 }
 
 impl Checkouts {
-    /// Opens the folder of a run, which keeps what the user's repository was set to when it was made.
+    /// Opens the folder of a run, which stores the settings of the user's repository from its creation.
     pub fn open(repository: &Repository, folder: &Path) -> Result<Self, GitError> {
         make_folder(&folder.join(TASKS))?;
         let folder = super::repository::canonical(folder)?;
         let frozen = FrozenSettings::freeze(repository, &folder)?;
         let snapshots = folder.join(SNAPSHOTS);
-        // One that was not finished is made again: it holds nothing that is needed.
+        // An unfinished one is created again: it holds nothing that is needed.
         if !snapshots.join("objects/info/alternates").exists() || !snapshots.join("HEAD").exists() {
             remove_folder(&snapshots).map_err(path_error(&snapshots))?;
             frozen.init_bare(&snapshots)?;
@@ -143,8 +142,8 @@ impl Checkouts {
         &self.folder
     }
 
-    /// Returns a text with the paths in the checkouts of tasks as they are in the repository: the folder goes when the work has
-    /// landed, and lies elsewhere on every machine.
+    /// Replaces paths in the checkouts of tasks by those in the repository: the folder is removed when the work has landed, and differs on
+    /// every machine.
     pub fn without_folders(&self, text: &str) -> String {
         let Some(prefix) = self.folder.join(TASKS).to_str().map(|tasks| format!("{tasks}/")) else {
             return text.to_owned();
@@ -169,17 +168,17 @@ impl Checkouts {
         &self.repository
     }
 
-    /// Returns the settings that every git directory of the run gets.
+    /// Returns the settings for every git directory of the run.
     pub fn frozen(&self) -> &FrozenSettings {
         &self.frozen
     }
 
-    /// Makes a checkout of a commit. `name` is made of letters, digits, `-`, `_` and `.`.
+    /// Creates a checkout of a commit. `name` consists of letters, digits, `-`, `_` and `.`.
     pub fn create(&self, name: &str, base: &str) -> Result<TaskCheckout, GitError> {
         require_id(base)?;
         let folder = self.free_folder(name)?;
         if let Err(error) = self.fill(&folder, base) {
-            // No agent has worked in it. Where it cannot be removed, what kept it from being made is what matters.
+            // No agent has worked in it. If the removal fails, the earlier error matters.
             let _ = remove_folder(&folder);
             return Err(error);
         }
@@ -200,8 +199,8 @@ impl Checkouts {
         place.git(&words).run()
     }
 
-    /// Prepares a checkout for another attempt: a git of the last one that was killed may have left locks. Where its git directory is gone,
-    /// or leads elsewhere, it gets a new one: the next agent would commit to another repository.
+    /// Prepares a checkout for another attempt. A killed git of the last one may have left locks. If its git directory is missing, or
+    /// points elsewhere, it gets a new one: the next agent would commit to another repository.
     pub fn reopen(&self, checkout: &TaskCheckout) -> Result<(), GitError> {
         checkout.require_identity()?;
         remove_special_files(&checkout.folder);
@@ -217,18 +216,18 @@ impl Checkouts {
         place.git(&["read-tree", &checkout.base]).run()
     }
 
-    /// Takes settings and hooks from a checkout that is kept: a person who looks at it with git executes what they name.
+    /// Removes settings and hooks from a kept checkout: a person who uses git in it would execute them.
     pub fn disarm(&self, checkout: &TaskCheckout) -> Result<(), GitError> {
         checkout.require_identity()?;
         let git_dir = checkout.folder.join(".git");
         match is_own_git_dir(&git_dir) {
             true => self.frozen.disarm(&git_dir),
-            // Without one, git would take the folder itself for a repository where it looks like one.
+            // Without one, git would treat the folder itself as a repository if it looks like one.
             false => self.reopen(checkout),
         }
     }
 
-    /// Keeps what a checkout has as its git directory next to it.
+    /// Moves the present git directory of a checkout next to it.
     fn put_git_aside(&self, checkout: &TaskCheckout) -> Result<(), GitError> {
         let git_dir = checkout.path().join(".git");
         if git_dir.symlink_metadata().is_ok() {
@@ -238,7 +237,7 @@ impl Checkouts {
         Ok(())
     }
 
-    /// Remembers which files below some paths were copied into a new checkout: what an agent adds there is its own work.
+    /// Records which files below some paths were copied into a new checkout: files that an agent adds there are its own work.
     pub fn remember_copied(&self, checkout: &TaskCheckout, paths: &[String]) -> Result<(), GitError> {
         if paths.is_empty() {
             return Ok(());
@@ -259,7 +258,7 @@ impl Checkouts {
         self.folder.join(format!("{}.copied", name_of(&checkout.folder)))
     }
 
-    /// Finds a checkout that was made before, if the folder is still that one.
+    /// Finds a checkout that was created before, if its folder is still the original one.
     pub fn find(&self, folder: &Path, identity: &FolderIdentity, base: &str) -> Result<TaskCheckout, GitError> {
         require_id(base)?;
         let checkout = TaskCheckout {
@@ -277,18 +276,18 @@ impl Checkouts {
                 self.remove_kept_git(checkout)?;
                 remove_folder(&checkout.folder).map_err(path_error(&checkout.folder))
             }
-            // What has taken its place is not ours.
+            // A folder that replaced it is not ours.
             _ => Ok(()),
         }
     }
 
-    /// Remembers what a checkout is like when it is prepared: what the commands that did so made is no work of an agent's.
+    /// Records the tree of a prepared checkout: files made by the preparation are not an agent's work.
     pub fn remember_prepared(&self, checkout: &TaskCheckout, is_own: &dyn Fn(&str) -> bool) -> Result<(), GitError> {
         let tree = self.tree_of(checkout, is_own, &[])?;
         write(&self.prepared_file(checkout), tree.as_bytes())
     }
 
-    /// Returns the tree that a checkout had when it was prepared, where commands did that.
+    /// Returns the tree of the prepared checkout, if commands prepared it.
     pub fn prepared(&self, checkout: &TaskCheckout) -> Option<String> {
         let tree = read_text(self.prepared_file(checkout)).ok()?;
         require_id(&tree).is_ok().then_some(tree)
@@ -298,7 +297,7 @@ impl Checkouts {
         self.folder.join(format!("{}.prepared", name_of(&checkout.folder)))
     }
 
-    /// Removes the git directories that a checkout had before conflicts were brought into it.
+    /// Removes the git directories that a checkout had before conflicts were put into it.
     fn remove_kept_git(&self, checkout: &TaskCheckout) -> Result<(), GitError> {
         let beginning = format!("{}.git", name_of(&checkout.folder));
         let tasks = self.folder.join(TASKS);
@@ -312,7 +311,7 @@ impl Checkouts {
         Ok(())
     }
 
-    /// Removes the checkouts that are none of `known`: a run was killed while it made them, and no agent ever worked there.
+    /// Removes the checkouts that are not in `known`: a run was killed while it created them, and no agent ever worked there.
     pub fn remove_unknown(&self, known: &[&Path]) {
         let names: Vec<String> = known.iter().map(|folder| name_of(folder)).collect();
         let is_known = |name: &str| {
@@ -321,13 +320,13 @@ impl Checkouts {
         };
         for entry in fs::read_dir(self.folder.join(TASKS)).into_iter().flatten().flatten() {
             if !is_known(&entry.file_name().to_string_lossy()) {
-                // One that cannot be removed does no harm.
+                // A remaining one is harmless.
                 let _ = remove_folder(&entry.path());
             }
         }
     }
 
-    /// Removes the folder of the run if it holds no checkout any more. Returns whether it is gone.
+    /// Removes the folder of the run if it holds no checkout any more. Returns whether it was removed.
     pub fn remove_if_empty(&self) -> Result<bool, GitError> {
         let mut left = fs::read_dir(self.folder.join(TASKS)).into_iter().flatten();
         if left.next().is_some() {
@@ -337,9 +336,9 @@ impl Checkouts {
         Ok(true)
     }
 
-    /// Puts a merge with conflicts into a checkout: its files become those of `tree`, it builds on `tip` from now on, and its git
-    /// directory is a new one that has `stages` (as `git update-index --index-info` reads them) as unmerged files. The git directory
-    /// of the agent until now is kept next to the checkouts.
+    /// Puts a merge with conflicts into a checkout. Its files become those of `tree`, and its base becomes `tip`. Its new git directory has
+    /// `stages` (as `git update-index --index-info` reads them) as unmerged files. The agent's earlier git directory is kept next to the
+    /// checkouts.
     pub fn bring_conflict(
         &self,
         checkout: &TaskCheckout,
@@ -373,8 +372,8 @@ impl Checkouts {
         })
     }
 
-    /// Returns the refs in a checkout's own git directory whose commits are not part of what is checked out there: a stash, other
-    /// branches. Reads the refs as text, since that git directory is the agent's.
+    /// Returns the refs in a checkout's own git directory whose commits are not part of its checked-out commit: a stash, other branches.
+    /// Reads the refs as text, since that git directory is the agent's.
     pub fn other_work(&self, checkout: &TaskCheckout) -> Vec<String> {
         let git_dir = checkout.path().join(".git");
         let refs = refs_as_text(&git_dir);
@@ -390,7 +389,7 @@ impl Checkouts {
             .collect()
     }
 
-    /// Returns whether a commit of an agent's has history that neither another one nor the base has; also where git cannot tell.
+    /// Returns whether a commit of an agent has history that neither another one nor the base has; true if git cannot decide.
     fn has_more(&self, git_dir: &Path, tip: &str, head: Option<&str>, base: &str) -> bool {
         let place = GitLocation::with_git_dir(&self.folder, &self.snapshots);
         let call = place.git(&["rev-list", "--max-count=1", tip, "--not", base]);
@@ -422,7 +421,7 @@ impl Checkouts {
         self.free_name(&self.folder.join(TASKS), name)
     }
 
-    /// Returns a path in a folder that nothing has: a run that was killed may have left one that it never came to use.
+    /// Returns a free path in a folder: a killed run may have left one that it never used.
     fn free_name(&self, folder: &Path, name: &str) -> Result<PathBuf, GitError> {
         let names = std::iter::once(name.to_owned()).chain((2..=MAX_NAMES).map(|nth| format!("{name}-{nth}")));
         let mut paths = names.map(|name| folder.join(name));
@@ -431,7 +430,7 @@ impl Checkouts {
     }
 }
 
-/// Tells whether a git directory is one that git would use by itself: a folder that leads nowhere else.
+/// Returns whether git would use a git directory as is: a folder that points nowhere else.
 fn is_own_git_dir(git_dir: &Path) -> bool {
     let is_folder = git_dir.symlink_metadata().is_ok_and(|found| found.is_dir());
     let config = read_text(git_dir.join("config")).unwrap_or_default();
@@ -451,7 +450,7 @@ fn name_of(folder: &Path) -> String {
     folder.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-/// Returns the refs of a git directory, from its files alone.
+/// Returns the refs of a git directory, read as plain files.
 fn refs_as_text(git_dir: &Path) -> BTreeMap<String, String> {
     let mut refs = BTreeMap::new();
     let packed = read_text(git_dir.join("packed-refs")).unwrap_or_default();

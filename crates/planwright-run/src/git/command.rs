@@ -18,7 +18,7 @@ use crate::programs::command;
 
 pub(super) const MAX_OUTPUT: usize = 64 * 1024 * 1024;
 
-/// How long a command may take: large worktrees take a while, and so do the hooks of users.
+/// The time limit of a command: large worktrees take a while, and so do the user's hooks.
 pub(super) const PATIENCE: Duration = Duration::from_secs(600);
 
 /// How long to wait before each new try when one of git's locks is held.
@@ -31,7 +31,7 @@ pub(super) const LOCK_PAUSES: [Duration; 6] = [
     Duration::from_millis(1600),
 ];
 
-/// What an outer git, as one that runs us in a hook, tells its commands, and what would change the meaning of ours.
+/// Variables that an outer git, as one that runs us in a hook, sets for its commands, and that would change the meaning of ours.
 const DROPPED: &[&str] = &[
     "GIT_ALTERNATE_OBJECT_DIRECTORIES",
     "GIT_COMMON_DIR",
@@ -61,7 +61,7 @@ const DROPPED: &[&str] = &[
     "LANGUAGE",
 ];
 
-/// What is set for every command. Reading takes no locks that a user's own git would stumble over.
+/// Variables for every command. Reading takes no locks that could block the user's own git.
 const SET: &[(&str, &str)] = &[
     ("LC_ALL", "C"),
     ("GIT_TERMINAL_PROMPT", "0"),
@@ -72,7 +72,7 @@ const SET: &[(&str, &str)] = &[
     ("GIT_OPTIONAL_LOCKS", "0"),
 ];
 
-/// Tells whether a variable would lead a git that inherits it to another repository, index or configuration.
+/// Returns whether a variable would point a git that inherits it to another repository, index or configuration.
 pub fn is_repository_variable(name: &OsStr) -> bool {
     let name = name.to_string_lossy();
     let is_configuration = name.starts_with("GIT_CONFIG_KEY_") || name.starts_with("GIT_CONFIG_VALUE_");
@@ -81,8 +81,8 @@ pub fn is_repository_variable(name: &OsStr) -> bool {
         || DROPPED.iter().any(|dropped| *dropped == name && name != "LANGUAGE")
 }
 
-/// Settings for every command. The monitor of file systems would leave a process behind for each worktree. Hooks are for what people
-/// do, and some of them ask questions: a command of ours runs none, not even those that a template puts into a new repository.
+/// Settings for every command. The file system monitor would leave a process behind for each worktree. Hooks are for commands of people,
+/// and some of them ask questions: our commands run none, not even those that a template puts into a new repository.
 const SETTINGS: &[&str] = &[
     "core.hooksPath=/dev/null",
     "core.editor=true",
@@ -97,14 +97,14 @@ const SETTINGS: &[&str] = &[
 #[derive(Clone, Debug)]
 pub(super) struct GitLocation {
     pub(super) folder: PathBuf,
-    /// Where the repository is kept, for a worktree of ours. Git does not search for it then: a worktree that lost its `.git`
-    /// would otherwise be taken for a folder of the repository around it, and the commit would go there.
+    /// The git directory, for a worktree of ours. Git then does not search for it: a worktree without its `.git` would count as a folder of
+    /// an enclosing repository, and the commit would go there.
     pub(super) git_dir: Option<PathBuf>,
     /// The index to use instead of the repository's own.
     pub(super) index: Option<PathBuf>,
 }
 
-/// A command that is being put together.
+/// A git command under construction.
 pub(super) struct GitCall<'p> {
     place: &'p GitLocation,
     settings: Vec<OsString>,
@@ -124,7 +124,7 @@ pub(super) struct GitOutput {
 }
 
 impl GitLocation {
-    /// Returns the place of a folder in which git finds the repository.
+    /// Returns the location of a folder in which git finds the repository.
     pub(super) fn at(folder: &Path) -> Self {
         GitLocation {
             folder: folder.to_owned(),
@@ -133,7 +133,7 @@ impl GitLocation {
         }
     }
 
-    /// Returns the place of a work tree whose git directory is named, so that git searches for none.
+    /// Returns the location of a work tree with a fixed git directory, so that git searches for none.
     pub(super) fn with_git_dir(folder: &Path, git_dir: &Path) -> Self {
         GitLocation {
             folder: folder.to_owned(),
@@ -181,19 +181,19 @@ impl GitCall<'_> {
         self
     }
 
-    /// Has the command hold a file open as long as it runs, in the place of an input.
+    /// Has the command hold a file open as its input while it runs.
     pub(super) fn holding(mut self, file: File) -> Self {
         self.held = Some(file);
         self
     }
 
-    /// For the commands that know no literal paths. They must be given absolute ones, in which nothing is special.
+    /// For commands without literal paths. They need absolute paths, in which nothing is special.
     pub(super) fn with_common_paths(mut self) -> Self {
         self.are_paths_literal = false;
         self
     }
 
-    /// Runs it, and expects success and a whole answer.
+    /// Runs it, and requires success and a complete output.
     pub(super) fn output(self) -> Result<Vec<u8>, GitError> {
         let answer = self.answer()?;
         match answer.code {
@@ -205,7 +205,7 @@ impl GitCall<'_> {
         }
     }
 
-    /// Runs it, and expects success without a warning: where git warns it has left something out.
+    /// Runs it, and requires success without a warning: after a warning the output is incomplete.
     pub(super) fn output_without_warnings(self) -> Result<Vec<u8>, GitError> {
         let answer = self.answer()?;
         let warning = answer.complaint.lines().find_map(|line| line.strip_prefix("warning: "));
@@ -219,7 +219,7 @@ impl GitCall<'_> {
         }
     }
 
-    /// Runs it, and expects success.
+    /// Runs it, and requires success.
     pub(super) fn run(self) -> Result<(), GitError> {
         let answer = self.answer()?;
         match answer.code {
@@ -228,7 +228,7 @@ impl GitCall<'_> {
         }
     }
 
-    /// Runs a question, which git answers by success or by the exit status 1.
+    /// Runs a query that git answers by success or by the exit code 1.
     pub(super) fn yes_or_no(self) -> Result<bool, GitError> {
         let answer = self.answer()?;
         match answer.code {
@@ -238,7 +238,7 @@ impl GitCall<'_> {
         }
     }
 
-    /// Runs a question for a line, which git answers with the exit status 1 where there is none.
+    /// Runs a query for a line; git exits with code 1 if there is none.
     pub(super) fn line(self) -> Result<Option<String>, GitError> {
         let answer = self.answer()?;
         match answer.code {
@@ -248,7 +248,7 @@ impl GitCall<'_> {
         }
     }
 
-    /// Runs it, and again after a while for as long as it fails because of a lock.
+    /// Runs it, and retries for a while if it fails because of a lock.
     pub(super) fn answer(self) -> Result<GitOutput, GitError> {
         for pause in LOCK_PAUSES {
             let answer = self.once()?;
@@ -279,7 +279,7 @@ impl GitCall<'_> {
         answer
     }
 
-    /// Starts it, and leaves it to the caller to write to it and to read from it. Its input has to be given, if only in part.
+    /// Starts it; the caller writes to it and reads from it. Its input must be set, at least in part.
     pub(super) fn open(&self) -> Result<Child, GitError> {
         faults::step("git").map_err(|source| self.not_started(source))?;
         self.start()
@@ -293,14 +293,14 @@ impl GitCall<'_> {
         let (sender, receiver) = mpsc::channel();
         if let Some(mut pipe) = child.stdin.take() {
             let bytes = self.input.clone();
-            // Git may well be over before it has read everything; its exit status tells what that means.
+            // Git may end before it has read everything; its exit code decides what that means.
             spawn(move || drop(pipe.write_all(&bytes))).map_err(refused)?;
         }
         if let Some(pipe) = child.stdout.take() {
             spawn(move || drop(sender.send(read(pipe, MAX_OUTPUT)))).map_err(refused)?;
         }
         let complaint = Complaint::listen(child.stderr.take()).map_err(refused)?;
-        // Git gives its hooks another standard output, so that the end of this one is the end of git.
+        // Git gives its hooks another standard output, so the end of this one is the end of git.
         let received = receiver.recv_timeout(PATIENCE);
         let (output, was_cut) = received.map_err(|_| GitError::TimedOut {
             command: self.description(),
@@ -345,7 +345,7 @@ impl GitCall<'_> {
             None => Stdio::piped(),
         });
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
-        // A Ctrl-C at the terminal is for us: git is not to be ended in the middle of something.
+        // A Ctrl-C at the terminal is for planwright: git must not be interrupted in the middle of a change.
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
         command.spawn().map_err(|source| self.not_started(source))
@@ -396,7 +396,7 @@ pub(super) fn spawn(work: impl FnOnce() + Send + 'static) -> io::Result<()> {
     thread::Builder::new().spawn(work).map(drop)
 }
 
-/// Reads to the end, and keeps the beginning. Git is never ended for being long-winded: it may be writing something else.
+/// Reads to the end, and keeps the beginning. Git is never killed for a long output: it may be writing something else.
 fn read(pipe: impl Read, limit: usize) -> (Vec<u8>, bool) {
     let mut kept = Vec::new();
     let mut rest = pipe.take(limit as u64);

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 const MAX_COMPLAINT: usize = 64 * 1024;
 
-/// How long to wait for the rest of it when git is over: a hook may have left something that holds it open.
+/// How long to wait for the rest of it after git has ended: a process left by a hook may hold it open.
 const LAST_WORDS: Duration = Duration::from_millis(500);
 
 /// What git reports on standard error, read next to its answer.
@@ -45,7 +45,7 @@ impl Complaint {
     }
 }
 
-/// Tells whether git failed because of a lock that another process holds.
+/// Returns whether git failed because of a lock that another process holds.
 pub(super) fn is_about_a_lock(complaint: &str) -> bool {
     let is_held = |line: &str| {
         let line = line.to_ascii_lowercase();
@@ -54,7 +54,7 @@ pub(super) fn is_about_a_lock(complaint: &str) -> bool {
     complaint.lines().any(is_held)
 }
 
-/// Returns what to say of a lock that git failed to take.
+/// Returns the message for a lock that git failed to take.
 pub(super) fn lock_reason(complaint: &str) -> String {
     match lock_of(complaint) {
         Some(lock) => format!("`{lock}` exists; remove it if no git command is running"),
@@ -69,7 +69,7 @@ fn lock_of(complaint: &str) -> Option<String> {
     Some(format!("{path}.lock"))
 }
 
-/// Returns the line of a complaint that tells most: the first that git marks as an error, else the first that is no advice.
+/// Returns the most informative line of git's errors: the first that git marks as an error, otherwise the first that is no advice.
 pub(super) fn first_useful_line(complaint: &str) -> String {
     let lines = || complaint.lines().map(str::trim).filter(|line| !line.is_empty());
     let marked = |line: &str| {

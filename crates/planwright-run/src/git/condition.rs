@@ -7,7 +7,7 @@ use super::answers::{line_of, parts, path_of, text_of};
 use super::repository::Repository;
 
 impl Repository {
-    /// Returns the version of git, as its first two numbers; none where it cannot be told.
+    /// Returns the version of git, as its first two numbers; none if unknown.
     pub fn git_version(&self) -> Result<Option<(u32, u32)>, GitError> {
         let output = line_of(&self.place.git(&["version"]).output()?);
         let mut numbers = output.split(' ').nth(2).unwrap_or_default().split('.').map(str::parse);
@@ -18,7 +18,7 @@ impl Repository {
     }
 
     pub fn hook(&self, name: &str) -> Result<Option<PathBuf>, GitError> {
-        // What our own commands are told comes last.
+        // The settings of our own commands come last.
         let words = ["config", "--type=path", "-z", "--get-all", "core.hooksPath"];
         let output = self.place.git(&words).output()?;
         let configured: Vec<&[u8]> = parts(&output).collect();

@@ -11,12 +11,12 @@ pub struct Diffstat {
     pub files: u64,
     pub added: u64,
     pub removed: u64,
-    /// How many of them from files that look like tests.
+    /// How many of them are in files that look like tests.
     pub removed_in_tests: u64,
 }
 
 impl Repository {
-    /// Returns how much each commit between two changes, along the first parents. Binary files count as files without lines.
+    /// Returns the size of each commit between two commits, along the first parents. Binary files count as files without lines.
     pub fn diffstats(&self, start: &str, end: &str) -> Result<BTreeMap<String, Diffstat>, GitError> {
         require_id(start)?;
         require_id(end)?;
@@ -35,7 +35,7 @@ impl Repository {
         Ok(diffstats_in(&String::from_utf8_lossy(&text)))
     }
 
-    /// Returns what a commit changes, as a unified diff against its first parent, up to a number of bytes.
+    /// Returns the changes of a commit as a unified diff against its first parent, up to a number of bytes.
     pub fn diff_of(&self, commit: &str) -> Result<Vec<u8>, GitError> {
         require_id(commit)?;
         let words = [
@@ -78,7 +78,7 @@ fn diffstats_in(text: &str) -> BTreeMap<String, Diffstat> {
     all
 }
 
-/// Returns whether a path is one that test runners look for: in a folder of tests, or with a name of one.
+/// Returns whether a path looks like a test to test runners: in a folder of tests, or with the name of one.
 fn looks_like_test(path: &str) -> bool {
     const FOLDERS: [&str; 5] = ["test", "tests", "spec", "specs", "__tests__"];
     let mut parts = path.trim_matches('"').rsplit('/');

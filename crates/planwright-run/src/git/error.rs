@@ -72,7 +72,7 @@ pub enum GitError {
     Moved { branch: String },
 }
 
-/// What git says where the machine is short of something that it may have again.
+/// Messages of git if the machine is temporarily short of a resource.
 const SHORTAGES: &[&str] = &[
     "Too many open files",
     "Resource temporarily unavailable",
@@ -81,7 +81,7 @@ const SHORTAGES: &[&str] = &[
 ];
 
 impl GitError {
-    /// Tells whether the same may succeed after a while: another process holds a lock, or the machine is short of something.
+    /// Returns whether a later retry may succeed: another process holds a lock, or the machine is short of a resource.
     pub(crate) fn is_passing(&self) -> bool {
         match self {
             GitError::Locked { .. } => true,

@@ -10,20 +10,20 @@ use super::repository::Repository;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LandMode {
-    /// As it is where nothing else happened, else by a merge.
+    /// A fast-forward if the checked-out branch has not moved, otherwise a merge.
     #[default]
     Auto,
     Merge,
-    /// By one commit with all of its changes.
+    /// One commit with all of its changes.
     Squash,
-    /// By its commits one after another, on top of what is there.
+    /// Its commits one after another, on top of the checked-out branch.
     Rebase,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Built {
     Nothing,
-    /// The commit that the checked-out branch would be at.
+    /// The new commit of the checked-out branch.
     Ready(String),
     /// Both sides changed these files.
     Conflict(Vec<String>),
@@ -34,14 +34,14 @@ pub struct LandRequest<'a> {
     pub head: &'a str,
     pub tip: &'a str,
     pub mode: LandMode,
-    /// The message of a merge or of one commit for all.
+    /// The message of a merge or of the squashed commit.
     pub message: &'a str,
 }
 
-/// The trailer of a commit of the user's uncommitted work, which lies below the work of a run and never lands.
+/// The trailer of a commit with the user's uncommitted work, which is below the work of a run and never lands.
 const UNCOMMITTED: &str = "Planwright-Uncommitted";
 
-/// Returns the message of a commit of the user's uncommitted work, as a run takes it along.
+/// Returns the message of a commit with the user's uncommitted work.
 pub fn message_of_uncommitted(run: &str) -> String {
     let trailers = [(UNCOMMITTED, run.to_owned())];
     with_trailers("Uncommitted work, as it was when a run began", &trailers)
@@ -53,7 +53,7 @@ struct BranchCommit {
 }
 
 impl Repository {
-    /// Builds the commit that the checked-out branch would be at. Touches no branch and no working tree.
+    /// Builds the new commit of the checked-out branch. Changes no branch and no working tree.
     pub fn build_landing(&self, request: &LandRequest<'_>) -> Result<Built, GitError> {
         require_id(request.head)?;
         require_id(request.tip)?;
@@ -92,8 +92,8 @@ impl Repository {
         }
     }
 
-    /// Builds the changes of a branch whose commits are partly uncommitted work of the user's. A merge of the branch itself would have
-    /// that work in its history.
+    /// Builds the changes of a branch that includes the user's uncommitted work. A merge of the branch itself would have that work in its
+    /// history.
     fn without_uncommitted(&self, request: &LandRequest<'_>, commits: &[BranchCommit]) -> Result<Built, GitError> {
         let rebased = match self.rebased(request.head, commits)? {
             Built::Ready(commit) => commit,
@@ -108,7 +108,7 @@ impl Repository {
         self.commit_tree(&tree, &parents, request.message).map(Built::Ready)
     }
 
-    /// Builds the commits of a branch one after another on top of another commit, but for uncommitted work of the user's.
+    /// Builds the commits of a branch one after another on top of another commit, without the user's uncommitted work.
     fn rebased(&self, head: &str, commits: &[BranchCommit]) -> Result<Built, GitError> {
         let mut at = head.to_owned();
         for commit in commits.iter().filter(|commit| !commit.is_uncommitted_work) {
@@ -131,8 +131,7 @@ impl Repository {
         }
     }
 
-    /// Tells whether a commit brings nothing that another one does not have: it is part of it, or its changes are. Uncommitted work of
-    /// the user's does not count.
+    /// Returns whether another commit contains a commit, or its changes. The user's uncommitted work does not count.
     pub fn has_landed(&self, commit: &str, into: &str) -> Result<bool, GitError> {
         if self.is_ancestor(commit, into)? {
             return Ok(true);
@@ -149,7 +148,7 @@ impl Repository {
         Ok(replayed == Replay::Clean { tree: into })
     }
 
-    /// Returns the commits of a branch that another commit does not have, oldest first.
+    /// Returns the commits of a branch that another commit lacks, oldest first.
     fn commits_of_branch(&self, tip: &str, head: &str) -> Result<Vec<BranchCommit>, GitError> {
         let format = format!("--format=%H %(trailers:key={UNCOMMITTED},valueonly,separator=%x2C)");
         let words = ["log", "--reverse", "--first-parent", "-z", &format, tip, "--not", head];
@@ -187,8 +186,8 @@ impl Repository {
         Ok(super::answers::line_of(&call.output()?))
     }
 
-    /// Returns the tasks that commits of a branch name in their trailers, where another commit does not have these, oldest first. Plans
-    /// that share a branch may have tasks of the same name.
+    /// Returns the tasks named in trailers of a branch's commits that another commit lacks, oldest first. Plans that share a branch may
+    /// have tasks of the same name.
     pub fn tasks_beyond(&self, tip: &str, head: &str) -> Result<Vec<String>, GitError> {
         require_id(tip)?;
         require_id(head)?;
@@ -207,7 +206,7 @@ impl Repository {
         Ok(tasks)
     }
 
-    /// Returns the ids of all commits that one commit has and another one does not.
+    /// Returns the ids of all commits of one commit that another one lacks.
     pub fn ids_beyond(&self, tip: &str, head: &str) -> Result<Vec<String>, GitError> {
         require_id(tip)?;
         require_id(head)?;
@@ -215,7 +214,7 @@ impl Repository {
         Ok(text_of(&output).lines().map(str::to_owned).collect())
     }
 
-    /// Returns the commits of a branch that another commit does not have, oldest first, as id and subject.
+    /// Returns the commits of a branch that another commit lacks, oldest first, as id and subject.
     pub fn commits_beyond(&self, tip: &str, head: &str) -> Result<Vec<(String, String)>, GitError> {
         require_id(tip)?;
         require_id(head)?;

@@ -5,7 +5,7 @@ const MAX_MESSAGE_CHARS: usize = 16 * 1024;
 
 const MAX_SUBJECT_CHARS: usize = 100;
 
-/// Returns a message that git takes: not empty, not endless, and without zeros.
+/// Returns a message that git accepts: not empty, limited in length, and without NULs.
 pub(super) fn commit_message(text: &str) -> String {
     let message: String = text.chars().filter(|c| *c != '\0').take(MAX_MESSAGE_CHARS).collect();
     if message.trim().is_empty() {

@@ -1,4 +1,4 @@
-//! Git for runs: repository state, checkouts, candidates, branches. Knows nothing of plans, runs or agents.
+//! Git for runs: repository state, checkouts, candidates, branches. Does not know plans, runs or agents.
 //!
 //! Everything is done by the `git` program of the user, without a shell. Nothing of the user's checkout, index, stash, configuration or
 //! branches is touched: the branch of a plan moves by compare-and-swap, and refs of our own lie below `refs/planwright/`. The exception

@@ -4,12 +4,12 @@ use std::path::Path;
 
 use super::command::GitLocation;
 
-/// Tells whether git takes a name for that of a branch, and for nothing else.
+/// Returns whether git accepts a name as that of a branch, and as nothing else.
 pub fn valid_branch(name: &str) -> bool {
     if name.is_empty() || name.len() > 1024 || name.starts_with('-') || name.contains('\0') || name == "@" {
         return false;
     }
-    // No repository is needed: any folder will do. The answer is another name where git has a shorthand for one.
+    // Works in any folder, without a repository. Git prints another name if the input is a shorthand.
     let place = GitLocation::at(Path::new("."));
     let answer = place.git(&["check-ref-format", "--branch"]).arg(name).output();
     answer.is_ok_and(|output| output.strip_suffix(b"\n") == Some(name.as_bytes()))

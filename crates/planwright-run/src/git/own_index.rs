@@ -1,4 +1,4 @@
-//! An index of planwright's own that takes the place of the user's, and the locks that it needs.
+//! An index of planwright's own that replaces the user's, and the locks that it needs.
 
 use std::fs;
 use std::io::{self, Write as _};
@@ -18,7 +18,7 @@ use crate::lock::{self, LockError, LockHolder, PlanLock};
 const INDEX: &str = "planwright-index";
 
 impl Repository {
-    /// Has one process of ours move a checked-out branch at a time.
+    /// Ensures that one planwright process at a time moves a checked-out branch.
     pub(super) fn lock_checkout(&self) -> Result<PlanLock, GitError> {
         let me = LockHolder::new("land".to_owned(), clock::now());
         let path = self.common_folder().join("planwright.lock");
@@ -31,8 +31,8 @@ impl Repository {
         })
     }
 
-    /// Does something with an index of planwright's own that takes the place of the user's afterwards, which is locked meanwhile. A git that
-    /// is killed leaves no lock of the user's index then.
+    /// Runs a function with an index of planwright's own, which then replaces the user's. The user's index is locked meanwhile. A killed
+    /// git leaves no lock of the user's index.
     pub(super) fn with_own_index(
         &self,
         git_dir: &Path,
@@ -68,10 +68,10 @@ pub(super) fn remove_own_index(git_dir: &Path) -> Result<(), GitError> {
     Ok(())
 }
 
-/// What the lock of the index holds where it is planwright's. Git writes the index itself into it.
+/// The content of the index lock if it is planwright's. Git writes the index itself into it.
 const OWN_LOCK: &[u8] = b"planwright\n";
 
-/// Locks the index as git does. Returns the lock. One that planwright left when it was ended is taken over: who calls holds the lock of
+/// Locks the index as git does, and returns the lock. A lock that a killed planwright left is taken over: the caller holds the lock of
 /// planwright.
 fn lock_index(git_dir: &Path) -> Result<PathBuf, GitError> {
     let lock = git_dir.join("index.lock");

@@ -23,7 +23,7 @@ use crate::lock::{self, LockError, LockHolder, PlanLock};
 /// How many verifications can run at once on a machine, over all runs.
 const MAX_SLOTS: u32 = 256;
 
-/// What the state of a slot says where its caches are those of work that has landed.
+/// The state of a slot whose caches are those of landed work.
 const LANDED: &[u8] = b"landed\n";
 
 #[derive(Clone, Debug)]
@@ -37,15 +37,15 @@ pub struct CheckoutSlot {
     folder: PathBuf,
     git_dir: PathBuf,
     frozen: FrozenSettings,
-    /// What the folder is known by: a command may put something else in its place.
+    /// The identity of the folder: a command may replace it.
     identity: FolderIdentity,
-    /// Held as long as the slot is.
+    /// Held as long as the slot.
     _lock: PlanLock,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PreparedSlot {
-    /// Whether there are no caches, so that the commands that set up a checkout have to run.
+    /// Whether there are no caches, so that the setup commands must run.
     pub is_fresh: bool,
 }
 
@@ -76,7 +76,7 @@ impl Pool {
         Ok(n_cleared)
     }
 
-    /// Removes the locks that a git which was killed left in slots that no process uses.
+    /// Removes the locks that a killed git left in slots that no process uses.
     pub fn remove_stale_locks(&self) {
         for number in 1..=MAX_SLOTS {
             let folder = self.folder.join(number.to_string());
@@ -94,7 +94,6 @@ impl Pool {
         }
     }
 
-    /// Takes a slot that no other process uses.
     pub fn take(&self, frozen: &FrozenSettings) -> Result<CheckoutSlot, GitError> {
         for number in 1..=MAX_SLOTS {
             let folder = self.folder.join(number.to_string());
@@ -149,7 +148,7 @@ impl CheckoutSlot {
         vec![("GIT_CEILING_DIRECTORIES".into(), self.folder.clone().into())]
     }
 
-    /// Makes the slot anew, with nothing in it. What is not its own is put aside, and never looked into.
+    /// Creates the slot again, empty. Moves foreign entries away without reading them.
     fn begin(&self) -> Result<(), GitError> {
         remove_any(&self.record_of_copies())?;
         put_aside_link(&self.git_dir)?;
@@ -166,7 +165,7 @@ impl CheckoutSlot {
         Ok(())
     }
 
-    /// Tells whether its folder is still the one that was locked.
+    /// Returns whether its folder is still the one that was locked.
     pub fn is_whole(&self) -> bool {
         FolderIdentity::of(&self.folder).as_ref() == Some(&self.identity)
     }
@@ -178,7 +177,7 @@ impl CheckoutSlot {
         }
     }
 
-    /// Makes the slot anew where the folder in which commands run is not the one that was made.
+    /// Creates the slot again if the folder of its commands is not the original one.
     pub fn require_own(&self) -> Result<(), GitError> {
         self.require_whole()?;
         match self.is_own_tree() {
@@ -191,14 +190,14 @@ impl CheckoutSlot {
         self.folder.join("identity")
     }
 
-    /// Tells whether the folder in which commands run is the one that was made: a command may have put something else in its place.
+    /// Returns whether the folder of its commands is the original one: a command may have replaced it.
     fn is_own_tree(&self) -> bool {
         let made = read_text(self.identity_file()).unwrap_or_default();
         let is_it = FolderIdentity::of(&self.path()).is_some_and(|found| found.as_str() == made);
         is_it && mounted_below(&self.path()).is_none()
     }
 
-    /// Checks a commit out, and throws away what an earlier verification left.
+    /// Checks out a commit, and removes the files of earlier verifications.
     pub fn prepare(&self, commit: &str, cleaning: Cleaning) -> Result<PreparedSlot, GitError> {
         require_id(commit)?;
         self.require_whole()?;
@@ -210,7 +209,7 @@ impl CheckoutSlot {
         if !has_caches {
             self.begin()?;
         }
-        // The git directory that commands see is made anew each time: nothing that one of them did to it has any effect.
+        // The git directory of the commands is created again each time, so that changes to it have no effect.
         let seen = self.path().join(".git");
         remove_any(&seen)?;
         let place = GitLocation::with_git_dir(&self.path(), &self.git_dir);
@@ -218,7 +217,7 @@ impl CheckoutSlot {
             if !has_caches {
                 return Err(error);
             }
-            // Something in the way of git is in the way of no other folder.
+            // The obstacle for git is only in this folder.
             self.begin()?;
             self.check_out(&place, commit)?;
         }
@@ -230,8 +229,8 @@ impl CheckoutSlot {
         Ok(PreparedSlot { is_fresh: !has_caches })
     }
 
-    /// Gives the files of the commit the content again that they have in it, and returns which of them had another one: a command
-    /// that verifies runs code of the task, which must not decide what the next command does. What is not in the commit stays.
+    /// Restores the files of the commit, and returns those that differed. A verification command runs code of the task, which must not
+    /// decide what the next command does. Files that are not in the commit stay.
     pub fn restore_tracked(&self) -> Result<Vec<String>, GitError> {
         self.require_whole()?;
         remove_special_files(&self.path());
@@ -257,7 +256,7 @@ impl CheckoutSlot {
         self.drop_bytecode(place)
     }
 
-    /// Removes compiled Python files: they are told from newer sources by time and size alone, in seconds.
+    /// Removes compiled Python files: Python compares them with newer sources by time and size alone, in seconds.
     fn drop_bytecode(&self, place: &GitLocation) -> Result<(), GitError> {
         for path in parts(&place.git(LIST_IGNORED).output()?) {
             if path.ends_with(b"__pycache__/") || path.ends_with(b".pyc") {
@@ -267,7 +266,7 @@ impl CheckoutSlot {
         Ok(())
     }
 
-    /// Keeps the caches of the last verification: its work has landed.
+    /// Keeps the caches of the last verification, because its work has landed.
     pub fn keep_caches(&self) -> Result<(), GitError> {
         self.require_whole()?;
         write(&self.folder.join("state"), LANDED)
@@ -278,7 +277,7 @@ fn is_folder(path: &Path) -> bool {
     path.symlink_metadata().is_ok_and(|found| found.is_dir())
 }
 
-/// Gives whatever lies at a path another name next to it.
+/// Renames an entry to a free name next to it.
 fn put_aside(path: &Path) -> Result<(), GitError> {
     if path.symlink_metadata().is_err() {
         return Ok(());
@@ -290,7 +289,7 @@ fn put_aside(path: &Path) -> Result<(), GitError> {
     fs::rename(path, &aside).map_err(path_error(path))
 }
 
-/// Puts a link or a file aside that has the place of a folder.
+/// Moves a link or a file away that is in place of a folder.
 fn put_aside_link(path: &Path) -> Result<(), GitError> {
     match path.symlink_metadata() {
         Ok(found) if !found.is_dir() => put_aside(path),
@@ -298,7 +297,7 @@ fn put_aside_link(path: &Path) -> Result<(), GitError> {
     }
 }
 
-/// Removes a link that has the place of a file.
+/// Removes a link that is in place of a file.
 fn remove_link(path: &Path) -> Result<(), GitError> {
     match path.symlink_metadata() {
         Ok(found) if !found.is_file() => remove_any(path),

@@ -13,8 +13,7 @@ use super::repository::Repository;
 use crate::clock;
 use crate::faults;
 
-/// A move of a branch that git holds ready. Where it is dropped, git lets go of the locks and changes nothing; the same happens where
-/// this process ends.
+/// A branch move that git holds ready. If it is dropped, or this process ends, git releases the locks and changes nothing.
 pub(super) struct PreparedUpdate {
     child: Child,
     input: Option<ChildStdin>,
@@ -24,7 +23,7 @@ pub(super) struct PreparedUpdate {
 }
 
 impl PreparedUpdate {
-    /// Locks a branch, and the HEAD that names it, for its move from one commit to another. Fails where the branch is elsewhere.
+    /// Locks a branch, and the HEAD that names it, for a move between two commits. Fails if the branch is not at the first.
     pub(super) fn prepare(
         place: &GitLocation,
         branch: &str,
@@ -52,7 +51,7 @@ impl PreparedUpdate {
         let output = child.stdout.take();
         let reader = move || {
             let lines = output.into_iter().flat_map(|pipe| BufReader::new(pipe).lines());
-            // The receiver is gone where nothing is expected any more.
+            // The receiver is gone if no answer is expected any more.
             let _ = lines.map_while(Result::ok).try_for_each(|line| sender.send(line));
         };
         let listening = spawn(reader).and_then(|()| Complaint::listen(child.stderr.take()));
@@ -80,7 +79,7 @@ impl PreparedUpdate {
     }
 
     fn say(&mut self, words: &str, expected: &[&str]) -> Result<(), GitError> {
-        // Where git is over it has said why.
+        // If git has ended, it has printed the reason.
         let _ = self.input.as_mut().map(|input| input.write_all(words.as_bytes()));
         for line in expected {
             match self.lines.recv_timeout(PATIENCE) {
@@ -118,7 +117,7 @@ impl PreparedUpdate {
 
 impl Drop for PreparedUpdate {
     fn drop(&mut self) {
-        // Without more words git lets go of its locks.
+        // At the end of its input, git releases its locks.
         drop(self.input.take());
         let _ = self.child.wait();
         faults::went(&self.child);

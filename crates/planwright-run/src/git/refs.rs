@@ -19,7 +19,7 @@ pub struct OwnRef {
 }
 
 impl Repository {
-    /// Keeps a commit alive under a name, wherever the name pointed before.
+    /// Keeps a commit alive under a name, and replaces an earlier commit of that name.
     pub fn keep(&self, name: &str, commit: &str) -> Result<(), GitError> {
         require_id(commit)?;
         let reference = format!("{OWN}/{name}");
@@ -35,8 +35,8 @@ impl Repository {
         call.arg(format!("{OWN}/{name}^{{commit}}")).line()
     }
 
-    /// Runs a command that writes a ref of ours. Such a ref has the name of its run, and no other process writes it: a lock that stays
-    /// was left by a git that was killed, and is removed.
+    /// Runs a command that writes a ref of ours. Such a ref has the name of its run, and no other process writes it: a remaining lock was
+    /// left by a killed git, and is removed.
     fn writing<'r>(&'r self, name: &str, call: impl Fn() -> GitCall<'r>) -> Result<(), GitError> {
         let lock = self.common_folder().join(format!("{OWN}/{name}.lock"));
         match call().run() {
@@ -45,7 +45,7 @@ impl Repository {
         }
     }
 
-    /// Lets go of a name that still points at a commit.
+    /// Deletes a name that still points at a commit.
     pub fn let_go(&self, name: &str, commit: &str) -> Result<(), GitError> {
         require_id(commit)?;
         let reference = format!("{OWN}/{name}");
@@ -54,7 +54,7 @@ impl Repository {
         })
     }
 
-    /// Removes the locks of the refs that are named after a run: a git that was killed left them. No git of the run may be at work.
+    /// Removes the locks of the refs named after a run, which a killed git left. No git of the run may be active.
     pub fn remove_locks_of(&self, run: &str) {
         let own = self.common_folder().join(OWN);
         for kind in fs::read_dir(own).into_iter().flatten().flatten() {
@@ -79,8 +79,8 @@ impl Repository {
         Ok(text_of(&output).lines().filter_map(line).collect())
     }
 
-    /// Brings a commit with all its objects from a git directory of ours into this repository, under a name. Git checks that
-    /// everything that the commit needs is there.
+    /// Fetches a commit with all its objects from a git directory of ours into this repository, under a name. Git checks that the objects
+    /// are complete.
     pub(super) fn fetch_candidate(
         &self,
         from: &Path,

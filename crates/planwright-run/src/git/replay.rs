@@ -11,7 +11,7 @@ use super::repository::Repository;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Replay {
-    /// The changes fit; this is the tree with them.
+    /// The changes apply; this is the resulting tree.
     Clean { tree: String },
     /// Both sides changed the same places.
     Conflict(ReplayConflict),
@@ -19,12 +19,12 @@ pub enum Replay {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReplayConflict {
-    /// A tree in which the files with conflicts have the usual marks.
+    /// A tree in which the files with conflicts have the usual markers.
     pub tree: String,
     pub paths: Vec<String>,
-    /// Their versions, as `git update-index -z --index-info` reads them.
+    /// Their versions, in the format of `git update-index -z --index-info`.
     pub stages: Vec<u8>,
-    /// What marks and names of files have for the two sides.
+    /// The labels of the two sides in markers and file names.
     pub labels: [String; 2],
 }
 
@@ -39,8 +39,8 @@ impl Repository {
         tree.ok_or_else(|| GitError::NotAnId(commit.to_owned()))
     }
 
-    /// Replays what lies between the trees `base` and `candidate` on top of the tree `onto`. `attributes` is a folder whose
-    /// `.gitattributes` say how files are merged.
+    /// Replays the changes from the tree `base` to `candidate` on the tree `onto`. The `.gitattributes` in the folder `attributes` decide
+    /// how files are merged.
     pub fn replay(&self, base: &str, candidate: &str, onto: &str, attributes: &Path) -> Result<Replay, GitError> {
         [base, candidate, onto].into_iter().try_for_each(require_id)?;
         if base == onto {
@@ -51,7 +51,7 @@ impl Repository {
         if base == candidate {
             return Ok(Replay::Clean { tree: onto.to_owned() });
         }
-        // Commits of nothing but these trees: what else the two sides have in common must not matter.
+        // Commits of only these trees: the sides must have no other history in common.
         let root = self.bare_commit(base, None)?;
         let ours = self.bare_commit(onto, Some(&root))?;
         let theirs = self.bare_commit(candidate, Some(&root))?;
@@ -68,8 +68,8 @@ impl Repository {
         }
     }
 
-    /// Returns the files of a tree in which a conflict was not resolved: marks with a label are left, or the lines between two sides of
-    /// the tree `laid` in which the conflict was laid out; or the name has a label.
+    /// Returns the files of a tree in which a conflict is not resolved: markers with a label remain, or the separators of the tree `laid`
+    /// in which the conflict was written, or the name has a label.
     pub fn unresolved(
         &self,
         tree: &str,
@@ -107,7 +107,7 @@ impl Repository {
         Ok(found.into_iter().collect())
     }
 
-    /// Returns the text of a file in a tree; none of it where it is not there.
+    /// Returns the text of a file in a tree; empty if it is not there.
     fn text_at(&self, tree: &str, path: &str) -> Result<String, GitError> {
         let answer = self
             .place
@@ -126,14 +126,14 @@ impl Repository {
             words.extend(["-p", parent]);
         }
         let call = self.committing(self.place.git(&words))?;
-        // The same commit each time, so that no two replays leave two objects.
+        // The same commit each time, so that repeated replays create no further objects.
         let call = call
             .variable("GIT_AUTHOR_DATE", "@1000000000 +0000")
             .variable("GIT_COMMITTER_DATE", "@1000000000 +0000");
         Ok(line_of(&call.input(b"replay\n".to_vec()).output()?))
     }
 
-    /// Commits a tree on top of parents. The commit is on no branch; see [`Repository::keep`].
+    /// Commits a tree with parents. The commit is on no branch; see [`Repository::keep`].
     pub fn commit_tree(&self, tree: &str, parents: &[&str], message: &str) -> Result<String, GitError> {
         require_id(tree)?;
         parents.iter().try_for_each(|parent| require_id(parent))?;
@@ -143,7 +143,7 @@ impl Repository {
         Ok(line_of(&call.input(commit_message(message).into_bytes()).output()?))
     }
 
-    /// Checks that everything that a commit has beyond another one is in the repository.
+    /// Checks that the repository has all objects of a commit beyond another one.
     pub fn require_whole(&self, commit: &str, beyond: &str) -> Result<(), GitError> {
         require_id(commit)?;
         require_id(beyond)?;
@@ -208,13 +208,13 @@ fn first_tree(output: &[u8]) -> String {
     parts(output).next().map(text_of).unwrap_or_default()
 }
 
-/// Tells whether a line is the one between the two sides of a conflict.
+/// Returns whether a line separates the two sides of a conflict.
 fn is_between(line: &str) -> bool {
     let line = line.trim_end_matches('\r');
     line.len() >= 3 && line.bytes().all(|byte| byte == b'=')
 }
 
-/// Reads what `git merge-tree -z` says of conflicts: the tree, then versions of files as `MODE ID STAGE\tPATH`.
+/// Parses the conflicts in the output of `git merge-tree -z`: the tree, then versions of files as `MODE ID STAGE\tPATH`.
 fn conflict(output: &[u8], labels: [String; 2]) -> Replay {
     let mut stages = Vec::new();
     let mut paths = Vec::new();
@@ -228,7 +228,7 @@ fn conflict(output: &[u8], labels: [String; 2]) -> Replay {
         };
         let path = text_of(&entry[tab + 1..]);
         if paths.last() != Some(&path) {
-            // What the index has of it goes first.
+            // Its present entries in the index are removed first.
             stages.extend(format!("0 {}\t", "0".repeat(first_tree(output).len())).bytes());
             stages.extend_from_slice(&entry[tab + 1..]);
             stages.push(0);

@@ -10,7 +10,7 @@ use super::command::{GitCall, GitLocation};
 use super::names::valid_branch;
 use crate::files::read_text;
 
-/// The command that lists what git ignores; a folder that is ignored as a whole ends in `/` and is not looked into.
+/// The arguments that list ignored files; a folder that is ignored as a whole ends in `/` and is not searched.
 pub(super) const LIST_IGNORED: &[&str] = &[
     "ls-files",
     "--others",
@@ -20,10 +20,10 @@ pub(super) const LIST_IGNORED: &[&str] = &[
     "-z",
 ];
 
-/// How many paths [`Repository::dirt`] names at most.
+/// The largest number of paths that [`Repository::dirt`] returns.
 pub const MAX_DIRT: usize = 1000;
 
-/// Who commits where the user has not said who they are.
+/// The committer if the user has not configured one.
 const FALLBACK_NAME: &str = "planwright";
 const FALLBACK_EMAIL: &str = "planwright@localhost";
 
@@ -32,13 +32,13 @@ pub struct Repository {
     pub(super) place: GitLocation,
     pub(super) common: PathBuf,
     prefix: String,
-    /// The settings that make up for an identity that the user has not got.
+    /// The settings that replace a missing identity of the user.
     identity: OnceLock<Vec<String>>,
 }
 
 impl Repository {
-    /// Finds the repository that a folder lies in. There is none without git, and none in a bare repository, which has no
-    /// working tree. That git does not trust the folder, or cannot read the repository, is an error.
+    /// Finds the repository around a folder. There is none without git, and none in a bare repository, which has no working tree. It is an
+    /// error if git does not trust the folder, or cannot read the repository.
     pub fn around(folder: &Path) -> Result<Option<Self>, GitError> {
         let place = GitLocation::at(folder);
         let toplevel = match place.git(&["rev-parse", "--show-toplevel"]).output() {
@@ -62,12 +62,12 @@ impl Repository {
         &self.place.folder
     }
 
-    /// Returns the folder in which git keeps what all worktrees share.
+    /// Returns the git directory that all worktrees share.
     pub fn common_folder(&self) -> &Path {
         &self.common
     }
 
-    /// Returns the folders of its objects: its own, and those that it borrows from other repositories in turn.
+    /// Returns the folders of its objects: its own, and those that it borrows from other repositories, recursively.
     pub fn object_folders(&self) -> Vec<PathBuf> {
         const MAX_BORROWED: usize = 16;
         let mut folders = vec![self.common.join("objects")];
@@ -86,28 +86,28 @@ impl Repository {
         folders
     }
 
-    /// Returns what paths below the folder that was asked about begin with: nothing at the top, else it ends in `/`.
+    /// Returns the prefix of paths below the folder given to `around`: empty at the top, otherwise it ends in `/`.
     pub fn prefix(&self) -> &str {
         &self.prefix
     }
 
-    /// Returns the commit that is checked out; none before the first.
+    /// Returns the checked-out commit; none before the first.
     pub fn head(&self) -> Result<Option<String>, GitError> {
         head(&self.place)
     }
 
-    /// Returns the branch that is checked out, which need not have a commit yet; none where a commit is.
+    /// Returns the checked-out branch, which need not have a commit yet; none for a detached HEAD.
     pub fn branch(&self) -> Result<Option<String>, GitError> {
         branch(&self.place)
     }
 
-    /// Tells whether git is told to look away from a path, from the top or absolute. What it keeps already is not ignored.
+    /// Returns whether git ignores a path, from the top or absolute. A tracked path is not ignored.
     pub fn is_ignored(&self, path: &Path) -> Result<bool, GitError> {
         let call = self.place.git(&["check-ignore", "--quiet", "--"]);
         call.arg(self.toplevel().join(path)).with_common_paths().yes_or_no()
     }
 
-    /// Tells whether git keeps a file, or a file below a folder, from the top or absolute.
+    /// Returns whether git tracks a file, or a file below a folder, from the top or absolute.
     pub fn has_tracked(&self, path: &Path) -> Result<bool, GitError> {
         let call = self.place.git(&["ls-files", "-z", "--"]);
         let answer = call.arg(self.toplevel().join(path)).answer()?;
@@ -117,12 +117,12 @@ impl Repository {
         }
     }
 
-    /// Returns what is changed or new and not committed, but for what is excluded: at most [`MAX_DIRT`] paths, sorted.
+    /// Returns changed and new uncommitted paths, without excluded ones: at most [`MAX_DIRT`] paths, sorted.
     pub fn dirt(&self, exclude: &dyn Fn(&str) -> bool) -> Result<Vec<String>, GitError> {
         dirt(&self.place, exclude)
     }
 
-    /// Returns what git ignores below a folder, as paths from there; a folder that is ignored as a whole ends in `/`.
+    /// Returns the paths that git ignores below a folder, relative to it; a folder that is ignored as a whole ends in `/`.
     pub fn ignored_below(&self, folder: &Path) -> Result<Vec<String>, GitError> {
         let place = GitLocation::at(folder);
         Ok(parts(&place.git(LIST_IGNORED).output()?).map(text_of).collect())
@@ -141,27 +141,27 @@ impl Repository {
         call.arg(format!("refs/heads/{name}^{{commit}}")).line()
     }
 
-    /// Tells whether everything that one commit has is in another.
+    /// Returns whether one commit contains another.
     pub fn is_ancestor(&self, commit: &str, of: &str) -> Result<bool, GitError> {
         require_id(commit)?;
         require_id(of)?;
         self.place.git(&["merge-base", "--is-ancestor", commit, of]).yes_or_no()
     }
 
-    /// Returns the commit from which two went their own ways; none if they have nothing in common.
+    /// Returns the merge base of two commits; none if they have nothing in common.
     pub(crate) fn merge_base(&self, one: &str, other: &str) -> Result<Option<String>, GitError> {
         require_id(one)?;
         require_id(other)?;
         self.place.git(&["merge-base", one, other]).line()
     }
 
-    /// Returns the paths that differ from a commit or tree in the working tree, new ones included.
+    /// Returns the paths that differ from a commit or tree in the working tree, including new ones.
     pub fn touched(&self, since: &str) -> Result<Vec<String>, GitError> {
         Ok(touched(&self.place, since)?.iter().map(|path| text_of(path)).collect())
     }
 
-    /// Adds to a command that commits who does it, if the user has not said, and leaves their hooks out: the hooks are for what
-    /// people commit, and some of them ask questions.
+    /// Adds the committer to a command, if the user has configured none, and disables their hooks: hooks are for commits of people, and
+    /// some of them ask questions.
     pub(super) fn committing<'c>(&self, call: GitCall<'c>) -> Result<GitCall<'c>, GitError> {
         let call = call.setting("i18n.commitEncoding=UTF-8");
         Ok(self
@@ -221,12 +221,12 @@ pub(super) fn branch(place: &GitLocation) -> Result<Option<String>, GitError> {
     Ok(name.and_then(|name| Some(name.strip_prefix("refs/heads/")?.to_owned())))
 }
 
-/// Returns what is changed or new and not committed in a place.
+/// Returns changed and new uncommitted paths in a location.
 pub(super) fn dirt(place: &GitLocation, exclude: &dyn Fn(&str) -> bool) -> Result<Vec<String>, GitError> {
     uncommitted(place, "--untracked-files=all", exclude)
 }
 
-/// Returns what is changed and not committed in a place; new files that git does not keep are left out.
+/// Returns changed uncommitted paths in a location, without untracked files.
 pub(super) fn changed_paths(place: &GitLocation, exclude: &dyn Fn(&str) -> bool) -> Result<Vec<String>, GitError> {
     uncommitted(place, "--untracked-files=no", exclude)
 }
@@ -242,7 +242,7 @@ fn uncommitted(place: &GitLocation, untracked: &str, exclude: &dyn Fn(&str) -> b
     Ok(paths.into_iter().collect())
 }
 
-/// Returns the paths of an answer of `git status -z`: two letters, a space and a path, and for renames another path.
+/// Returns the paths in the output of `git status -z`: two letters, a space and a path, and for renames another path.
 fn status_paths(output: &[u8]) -> Vec<&[u8]> {
     let mut paths = Vec::new();
     let mut parts = parts(output);
@@ -258,7 +258,7 @@ fn status_paths(output: &[u8]) -> Vec<&[u8]> {
     paths
 }
 
-/// Returns the paths that differ from a commit or tree in the working tree of a place, new ones included.
+/// Returns the paths that differ from a commit or tree in the working tree of a location, including new ones.
 pub(super) fn touched(place: &GitLocation, since: &str) -> Result<BTreeSet<Vec<u8>>, GitError> {
     require_id(since)?;
     let words = [

@@ -12,15 +12,15 @@ use super::special_files::remove_special_files;
 use crate::digest::short_name;
 use crate::files::read_file;
 
-/// The largest file whose content is compared; of others it is the time and the size.
+/// The largest file whose content is compared; for others, the time and the size are.
 const MAX_FILE_BYTES: u64 = 1024 * 1024;
 
 const MAX_BYTES: u64 = 64 * 1024 * 1024;
 
-/// A working tree as it was: a commit, and what differed from it.
+/// A past state of a working tree: a commit, and the differences from it.
 #[derive(Clone, Debug)]
 pub struct Snapshot {
-    /// The commit that was checked out, or the tree without files before the first.
+    /// The checked-out commit, or the empty tree before the first.
     base: String,
     differing: BTreeMap<Vec<u8>, Option<SavedFile>>,
 }
@@ -40,7 +40,7 @@ enum Content {
 }
 
 impl Snapshot {
-    /// Remembers what the working tree of a repository is like now.
+    /// Records the present state of a repository's working tree.
     pub fn take(repository: &Repository) -> Result<Self, GitError> {
         let base = match repository.head()? {
             Some(head) => head,
@@ -61,8 +61,7 @@ impl Snapshot {
         })
     }
 
-    /// Returns the paths that are not what they were, but for those that are excluded. What others changed in the meantime is
-    /// among them.
+    /// Returns the paths that have changed since, without excluded ones. They include changes by other processes.
     pub fn changed(&self, repository: &Repository, exclude: &dyn Fn(&str) -> bool) -> Result<Vec<String>, GitError> {
         // A task may have made one in the folder that it shares.
         remove_special_files(repository.toplevel());
@@ -79,7 +78,7 @@ impl Snapshot {
 }
 
 impl SavedFile {
-    /// Looks at a file. Its content counts as long as there is a budget for reading.
+    /// Records a file. Its content is compared as long as the read budget lasts.
     fn of(path: &Path, budget: &mut u64) -> Option<Self> {
         let metadata = path.symlink_metadata().ok()?;
         let is_affordable = metadata.len() <= MAX_FILE_BYTES.min(*budget);
@@ -91,7 +90,7 @@ impl SavedFile {
         Some(Self::new(&metadata, content))
     }
 
-    /// Looks at a file in the manner of an earlier look, so that both can be compared.
+    /// Records a file in the same way as an earlier record, so that both can be compared.
     fn like(before: Option<&Self>, path: &Path) -> Option<Self> {
         match before.map(|before| &before.content) {
             Some(Content::Time(_)) => Self::of(path, &mut 0),
@@ -109,7 +108,7 @@ impl SavedFile {
     }
 }
 
-/// Returns a digest of what a file or a link holds; nothing for anything else, which is not to be opened.
+/// Returns a digest of the content of a file or a link; none for other entries, which must not be opened.
 fn digest(path: &Path, metadata: &Metadata) -> Option<u64> {
     if metadata.is_symlink() {
         let target = fs::read_link(path).ok()?;

@@ -1,16 +1,16 @@
-//! Finds pipes and sockets where git expects files: git would wait for them without end.
+//! Finds pipes and sockets in place of files: git would wait for them forever.
 
 use std::fs;
 use std::path::Path;
 
-/// The files that git reads in every folder that it looks through.
+/// The files that git reads in every folder that it searches.
 const READ_BY_GIT: [&str; 3] = [".gitignore", ".gitattributes", ".gitmodules"];
 
-/// How deep folders are looked into, and at how many entries.
+/// The depth and the number of entries that are searched.
 const MAX_DEPTH: usize = 64;
 const MAX_ENTRIES: usize = 2_000_000;
 
-/// Removes them below a folder. They hold nothing.
+/// Removes them below a folder. They have no content.
 pub(super) fn remove_special_files(folder: &Path) {
     let mut rest = vec![(folder.to_owned(), 0)];
     let mut n_entries = 0;

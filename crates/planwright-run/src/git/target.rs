@@ -23,19 +23,18 @@ pub struct TargetBranch {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BranchStart {
     Created,
-    /// It has commits that are not part of what is checked out, and continues.
+    /// It has commits that are not in the checked-out commit, and continues.
     Continued,
-    /// All of it had landed: it begins anew at what is checked out. Its old end is kept.
+    /// All of it had landed: it starts again at the checked-out commit. Its old tip is kept.
     Restarted {
         previous: String,
     },
-    /// It is the branch that the user has checked out.
     Current,
 }
 
 impl TargetBranch {
-    /// Finds or makes the branch of a plan for a new run that begins at `head`, to be held by a worktree in the folder `holder`.
-    /// Returns where the work begins.
+    /// Finds or creates the branch of a plan for a new run that starts at `head`. A worktree in the folder `holder` will hold it. Returns
+    /// where the work starts.
     pub fn begin(
         repository: &Repository,
         name: &str,
@@ -48,7 +47,7 @@ impl TargetBranch {
         let Some(tip) = repository.tip(name)? else {
             return match target.swap(&"0".repeat(head.len()), head, "planwright: begin") {
                 Ok(()) => Ok((target, head.to_owned(), BranchStart::Created)),
-                // Another run has made it in between.
+                // Another run has created it in the meantime.
                 Err(_) if repository.tip(name)?.is_some() => Self::begin(repository, name, head, holder),
                 Err(error) => Err(error),
             };
@@ -75,7 +74,7 @@ impl TargetBranch {
         })
     }
 
-    /// Takes the branch of a run that continues and that lands on the checked-out branch: it need not be checked out now.
+    /// Takes the branch of a resumed run that lands on the user's branch: it need not be checked out now.
     pub fn current_as(repository: &Repository, name: &str) -> Result<Self, GitError> {
         require_branch(name)?;
         Ok(TargetBranch {
@@ -100,12 +99,12 @@ impl TargetBranch {
         &self.name
     }
 
-    /// Returns the commit at its end; none where it was deleted.
+    /// Returns its commit; none if it was deleted.
     pub fn tip(&self) -> Result<Option<String>, GitError> {
         self.repository.tip(&self.name)
     }
 
-    /// Removes a branch that a run made and that has nothing of its own.
+    /// Removes a branch that a run created and that has no commits of its own.
     pub fn remove_at(&self, commit: &str) -> Result<(), GitError> {
         require_id(commit)?;
         let reference = format!("refs/heads/{}", self.name);
@@ -113,7 +112,7 @@ impl TargetBranch {
         self.repository.place.git(&words).run()
     }
 
-    /// Has one process of ours make or remove a worktree that holds a branch at a time.
+    /// Ensures that one planwright process at a time creates or removes a worktree that holds a branch.
     fn lock_holder(&self, folder: &Path) -> Result<PlanLock, GitError> {
         let me = LockHolder::new("run".to_owned(), clock::now());
         let path = folder.with_file_name("lock");
@@ -126,7 +125,7 @@ impl TargetBranch {
         })
     }
 
-    /// Holds the branch with a linked worktree that has no files. One that another run or an interrupted one made is used as it is.
+    /// Holds the branch with a linked worktree without files. Reuses a worktree of another run or an interrupted one.
     pub fn hold(&self) -> Result<(), GitError> {
         let Some(folder) = &self.holder else {
             return Ok(());
@@ -146,7 +145,7 @@ impl TargetBranch {
         let words = ["worktree", "add", "--quiet", "--no-checkout", "--no-guess-remote", "--"];
         let call = self.repository.place.git(&words).arg(folder).arg(&self.name);
         match call.run() {
-            // Another run may have been quicker.
+            // Another run may have been faster.
             Err(GitError::Failed { .. }) if list(&self.repository)?.iter().any(is_held) => Ok(()),
             made => made,
         }
@@ -160,8 +159,8 @@ impl TargetBranch {
         self.drop_holder(folder)
     }
 
-    /// Removes the worktree that holds a branch. There is nothing in it; one whose making was interrupted is locked by git, and has a
-    /// `.git` without content, which git refuses to remove. It takes a worktree for removed that has no folder.
+    /// Removes the worktree that holds a branch. It is empty. If its creation was interrupted, git has locked it, and its `.git` is empty,
+    /// which git refuses to remove. Git treats a worktree without a folder as removed.
     fn drop_holder(&self, folder: &Path) -> Result<(), GitError> {
         remove_folder(folder).map_err(super::borrowed::path_error(folder))?;
         let is_listed = list(&self.repository)?.iter().any(|listed| listed.path == folder);
@@ -172,8 +171,8 @@ impl TargetBranch {
         Ok(())
     }
 
-    /// Tells whether a worktree only holds the branch. Where the repository was moved, or the folder for checkouts is another one by now,
-    /// that of an earlier run is elsewhere: it has the name that ours has, and no files.
+    /// Returns whether a worktree only holds the branch. If the repository was moved, or the folder for checkouts was changed, that of an
+    /// earlier run is elsewhere: it has the same name as ours, and no files.
     fn is_held_by(&self, listed: &super::ListedWorktree) -> bool {
         let Some(holder) = &self.holder else {
             return false;
@@ -186,7 +185,7 @@ impl TargetBranch {
         is_same && listed.branch.as_deref() == Some(self.name.as_str())
     }
 
-    /// Returns an error where the branch is checked out anywhere but in its own worktree.
+    /// Returns an error if the branch is checked out anywhere but in its own worktree.
     pub fn require_unused(&self) -> Result<(), GitError> {
         let is_user = |listed: &super::ListedWorktree| {
             listed.branch.as_deref() == Some(self.name.as_str()) && !self.is_held_by(listed)
@@ -200,7 +199,7 @@ impl TargetBranch {
         }
     }
 
-    /// Moves the branch from one commit to another, or not at all.
+    /// Moves the branch from one commit to another, atomically.
     pub fn advance(&self, from: &str, to: &str, why: &str) -> Result<(), GitError> {
         require_id(from)?;
         require_id(to)?;
@@ -234,7 +233,7 @@ impl TargetBranch {
 }
 
 impl Repository {
-    /// Returns the checkout of the user's that has a branch checked out; worktrees below `holders` only hold branches.
+    /// Returns the user's checkout in which a branch is checked out; worktrees below `holders` only hold branches.
     pub fn worktree_of(&self, name: &str, holders: &Path) -> Result<Option<PathBuf>, GitError> {
         let holders = holders.canonicalize().unwrap_or_else(|_| holders.to_owned());
         let is_user = |listed: &super::ListedWorktree| {

@@ -18,7 +18,7 @@ use super::repository::{Repository, branch};
 use crate::faults;
 use crate::files::{open_to_read, read_file};
 
-/// The note of a move that has begun, in the git directory of the checkout.
+/// The file that records a move in progress, in the git directory of the checkout.
 const NOTE: &str = "planwright-move.json";
 
 const SUBMODULE: &str = "160000";
@@ -28,7 +28,7 @@ pub(super) struct BegunMove {
     branch: String,
     from: String,
     to: String,
-    /// The locks that it holds, with what tells them from others of the same name.
+    /// The locks that it holds, with their identities.
     pub(super) locks: Vec<(PathBuf, String)>,
 }
 
@@ -36,10 +36,10 @@ pub(super) struct BegunMove {
 pub enum UndoneMove {
     /// The files are as they were before it.
     SetBack {
-        /// But for these, which the user has changed since.
+        /// The files that are not, because the user has changed them since.
         except: Vec<String>,
     },
-    /// The user has committed or checked out something else since, or the commit is gone: nothing was set back.
+    /// Nothing was set back: the user has committed or checked out something else since, or the commit is gone.
     LeftAlone { branch: String },
 }
 
@@ -110,14 +110,14 @@ impl BegunMove {
         }
     }
 
-    /// Removes the note: the move is over, or was undone.
+    /// Removes the note: the move is complete, or was undone.
     pub(super) fn forget(git_dir: &Path) -> Result<(), GitError> {
         let note = git_dir.join(NOTE);
         fs::remove_file(&note).map_err(path_error(&note))
     }
 }
 
-/// Removes locks that are still the ones that were noted.
+/// Removes locks that are still the recorded ones.
 pub(super) fn remove_own_locks(locks: &[(PathBuf, String)]) -> Result<(), GitError> {
     for (lock, identity) in locks {
         let is_own = lock
@@ -130,10 +130,10 @@ pub(super) fn remove_own_locks(locks: &[(PathBuf, String)]) -> Result<(), GitErr
     Ok(())
 }
 
-/// What is done with the files of a move that stopped in the middle.
+/// What to do with the files of an interrupted move.
 #[derive(Default)]
 struct SetBack<'c> {
-    /// Whose entries in the index become those of before.
+    /// Files whose index entries are set back.
     index: Vec<&'c ChangedFile>,
     removed: Vec<&'c ChangedFile>,
     restored: Vec<&'c ChangedFile>,
@@ -142,7 +142,7 @@ struct SetBack<'c> {
 }
 
 impl Repository {
-    /// Sets the files of the user's checkout back where a move of its branch was interrupted. Files that the user has changed since stay.
+    /// Restores the files of the user's checkout after an interrupted move of its branch. Files that the user has changed since stay.
     pub fn undo_unfinished_move(&self) -> Result<Option<UndoneMove>, GitError> {
         let git_dir = self.git_dir()?;
         match git_dir.join(NOTE).exists() || is_own_index_lock(&git_dir) {
@@ -154,7 +154,8 @@ impl Repository {
         }
     }
 
-    /// As [`Repository::undo_unfinished_move`], for who holds the lock: the process that noted the move is over, and so is its git.
+    /// Like [`Repository::undo_unfinished_move`], for a caller that holds the lock: the process that recorded the move has ended, and so
+    /// has its git.
     pub(super) fn undo_move(&self) -> Result<Option<UndoneMove>, GitError> {
         let git_dir = self.git_dir()?;
         remove_own_index_lock(&git_dir).map_err(path_error(&git_dir))?;
@@ -166,7 +167,7 @@ impl Repository {
         let tip = self.tip(&begun.branch)?;
         let is_here = branch(&self.place)?.as_deref() == Some(begun.branch.as_str());
         let undone = match tip.filter(|_| self.has_commit(&begun.to).unwrap_or(true)) {
-            // It was made, and only the note was left.
+            // The move was complete, and only the note remained.
             Some(tip) if self.is_ancestor(&begun.to, &tip)? => None,
             Some(tip) if tip == begun.from && is_here => Some(UndoneMove::SetBack {
                 except: self.set_back(&begun.from, &begun.to)?,
@@ -187,8 +188,8 @@ impl Repository {
         }
     }
 
-    /// Gives the files that differ between two commits, and their entries in the index, the content of the first, where they have that of
-    /// the second, or the part of it that was written. HEAD is at the first. Returns the files that have another content by now.
+    /// Sets back the files that differ between two commits, and their index entries, to the first commit. Only files with the content of
+    /// the second, or with a written part of it, are changed. HEAD is at the first. Returns the files with other content.
     pub(super) fn set_back(&self, from: &str, to: &str) -> Result<Vec<String>, GitError> {
         let changed = self.changed_between(from, to)?;
         let plan = self.plan_to_set_back(from, to, &changed)?;
@@ -198,7 +199,7 @@ impl Repository {
         Ok(except)
     }
 
-    /// Sets back what a plan says, with an index of planwright's own.
+    /// Performs a plan, with an index of planwright's own.
     fn carry_out(&self, plan: &SetBack<'_>, place: &GitLocation, except: &mut Vec<String>) -> Result<(), GitError> {
         let mut entries = Vec::new();
         for changed in &plan.index {
@@ -232,18 +233,18 @@ impl Repository {
             let words = ["checkout-index", "--force", "--index", "--quiet", "-z", "--stdin"];
             place.git(&words).input(paths).run()?;
         }
-        // Git looks at the times of files, which may be those of before.
+        // Git compares the times of files, which may be the earlier ones.
         refresh(place)
     }
 
-    /// Decides what is done with each file that differs between two commits. Changes nothing.
+    /// Decides what to do with each file that differs between two commits. Changes nothing.
     fn plan_to_set_back<'c>(&self, from: &str, to: &str, all: &'c [ChangedFile]) -> Result<SetBack<'c>, GitError> {
         let staged_unlike_from = self.index_unlike(from)?;
         let staged_unlike_to = self.index_unlike(to)?;
         let unlike_from = self.files_unlike(all.iter().map(|one| (one, &one.old_mode, &one.old_id)))?;
         let unlike_to = self.files_unlike(all.iter().map(|one| (one, &one.new_mode, &one.new_id)))?;
         let listed = self.place.git(&["ls-files", "-z", "-t"]).output()?;
-        // A sparse checkout leaves them out.
+        // A sparse checkout omits them.
         let left_out: BTreeSet<&[u8]> = parts(&listed).filter_map(|line| line.strip_prefix(b"S ")).collect();
         let added: BTreeSet<&[u8]> = all
             .iter()
@@ -264,7 +265,7 @@ impl Repository {
             }
             let mut found = self.toplevel().join(path_of(path)).symlink_metadata();
             if let Some(link) = link_above(self.toplevel(), path) {
-                // What is behind a link is not looked at. A link of the move gives way to the folder of before.
+                // Files behind a link are not examined. A link made by the move is replaced by the earlier folder.
                 if !added.contains(link) || unlike_to.contains(link) {
                     plan.except.push(text_of(path));
                     continue;
@@ -272,12 +273,12 @@ impl Repository {
                 found = Err(io::ErrorKind::NotFound.into());
             }
             match (found, changed.change) {
-                // A folder has come back in its place.
+                // A folder is in its place again.
                 (Ok(found), FileChange::Added) if found.is_dir() => {}
                 (Err(_), FileChange::Added) => {}
                 (Err(_), _) if left_out.contains(path.as_slice()) => {}
                 (Err(_), _) => plan.restored.push(changed),
-                // Something else is in its place, which may be gone by then.
+                // Another entry is in its place, which may be gone by then.
                 (Ok(found), FileChange::Removed) if found.is_dir() => plan.restored.push(changed),
                 (Ok(_), FileChange::Removed | FileChange::Other) if !unlike_from.contains(path) => {}
                 (Ok(found), FileChange::Added | FileChange::Other)
@@ -295,7 +296,7 @@ impl Repository {
         Ok(plan)
     }
 
-    /// Returns the files whose content in the checkout is another one than these have, or that are not there.
+    /// Returns the files whose content in the checkout differs, or that are missing.
     fn files_unlike<'c>(
         &self,
         files: impl Iterator<Item = (&'c ChangedFile, &'c String, &'c String)>,
@@ -316,7 +317,7 @@ impl Repository {
         let words = ["update-index", "--replace", "-z", "--index-info"];
         let compare = || {
             place.git(&words).input(entries).run()?;
-            // Git compares contents here, and times alone below. Files that differ make this fail.
+            // Git compares contents here, and only times below. Differing files make this fail.
             refresh(&place)?;
             place.git(&["diff-files", "--name-only", "-z"]).output()
         };
@@ -325,14 +326,14 @@ impl Repository {
         Ok(parts(&output?).map(<[u8]>::to_vec).collect())
     }
 
-    /// Returns the files whose entry in the index is another one than that of a commit.
+    /// Returns the files whose index entry differs from a commit.
     fn index_unlike(&self, commit: &str) -> Result<BTreeSet<Vec<u8>>, GitError> {
         let words = ["diff-index", "--cached", "--name-only", "-z", "--no-renames", commit];
         let output = self.place.git(&words).output()?;
         Ok(parts(&output).map(<[u8]>::to_vec).collect())
     }
 
-    /// Tells whether a file of the checkout is a part of what a commit has there, from its beginning.
+    /// Returns whether a file of the checkout is a prefix of its content in a commit.
     fn is_beginning_of(&self, path: &[u8], commit: &str) -> Result<bool, GitError> {
         let path_of_file = self.toplevel().join(path_of(path));
         let mut file = open_to_read(&path_of_file).map_err(path_error(&path_of_file))?;
@@ -356,7 +357,7 @@ fn link_above<'p>(top: &Path, path: &'p [u8]) -> Option<&'p [u8]> {
     })
 }
 
-/// Has git compare the files with an index. It says by its exit status that some differ.
+/// Has git compare the files with an index. It exits with an error if some differ.
 fn refresh(place: &GitLocation) -> Result<(), GitError> {
     let answer = place.git(&["update-index", "-q", "--refresh"]).answer()?;
     match answer.code {
@@ -386,7 +387,7 @@ fn starts_with(whole: &mut impl Read, beginning: &mut impl Read) -> io::Result<b
     }
 }
 
-/// Tells whether a file can be written without removing anything but another file in its place. Empty folders are removed.
+/// Returns whether a file can be written without removing anything but another file in its place. Removes empty folders.
 fn is_free(top: &Path, path: &Path) -> bool {
     let _ = fs::remove_dir(top.join(path));
     let is_folder = |path: &Path| top.join(path).symlink_metadata().map_or(true, |found| found.is_dir());

@@ -15,7 +15,7 @@ use super::unfinished_move::{BegunMove, remove_own_locks};
 use crate::faults;
 use crate::lock::PlanLock;
 
-/// What the user's checkout is in the middle of: files in its git directory.
+/// Operations in progress in the user's checkout, by the files in its git directory.
 const OPERATIONS: &[(&str, &str)] = &[
     ("MERGE_HEAD", "a merge"),
     ("rebase-merge", "a rebase"),
@@ -26,8 +26,8 @@ const OPERATIONS: &[(&str, &str)] = &[
 ];
 
 impl TargetBranch {
-    /// Moves the branch that the user has checked out, and the files with it. Only where nothing is uncommitted, nothing is in
-    /// progress, and no ignored or untracked file would be overwritten.
+    /// Moves the branch that the user has checked out, with its files. Requires that nothing is uncommitted or in progress, and that no
+    /// ignored or untracked file would be overwritten.
     pub fn advance_checkout(
         &self,
         from: &str,
@@ -46,7 +46,7 @@ impl TargetBranch {
             return Err(self.moved());
         }
         repository.require_idle(is_own)?;
-        // Git takes a file for changed whose time differs. Files that really are changed were looked for above.
+        // Git treats a file with another time as changed. Real changes were excluded above.
         place.git(&["update-index", "-q", "--refresh"]).answer()?;
         let update = match PreparedUpdate::prepare(place, &self.name, from, to, why) {
             Err(GitError::Failed { .. }) if self.tip()?.as_deref() != Some(from) => return Err(self.moved()),
@@ -79,7 +79,7 @@ impl TargetBranch {
 }
 
 impl Repository {
-    /// Changes the files from one commit to another, and moves the branch that was locked for it. Nothing is changed where it fails.
+    /// Changes the files from one commit to another, and moves the branch that was locked for it. Changes nothing on failure.
     fn move_files(
         &self,
         branch: &str,
@@ -92,7 +92,7 @@ impl Repository {
         let begun = BegunMove::new(branch, from, to, &self.locks_of_update(branch)?)?.note(&git_dir)?;
         let moved = self.with_own_index(&git_dir, |place| {
             let call = place.git(&["read-tree", "-m", "-u", "--no-recurse-submodules", from, to]);
-            // Where planwright is ended meanwhile, git goes on: it holds the lock of planwright until it is over.
+            // If planwright is killed now, git continues: it holds planwright's lock until it has ended.
             let held = only.share().map_err(path_error(&git_dir))?;
             call.holding(held).run().map_err(|error| match error {
                 GitError::Failed { ref reason, .. } => in_the_way_by(reason).unwrap_or(error),
@@ -103,7 +103,7 @@ impl Repository {
         let done = match moved {
             Ok(()) => update.commit(),
             Err(error) => {
-                // Git lets go of its locks.
+                // Git releases its locks.
                 drop(update);
                 Err(error)
             }
@@ -112,7 +112,7 @@ impl Repository {
             Err(_) if self.tip(branch)?.as_deref() == Some(to) => Ok(()),
             done => done,
         };
-        // A git that was killed has left its own.
+        // A killed git has left its own.
         remove_own_locks(&begun.locks)?;
         if let Err(error) = done {
             self.set_back(from, to).map_err(|why| GitError::NotSetBack {
@@ -125,7 +125,7 @@ impl Repository {
         BegunMove::forget(&git_dir)
     }
 
-    /// Returns an error where the user's checkout has uncommitted work, or is in the middle of something.
+    /// Returns an error if the user's checkout has uncommitted work, or an operation in progress.
     pub fn require_idle(&self, is_own: &dyn Fn(&str) -> bool) -> Result<(), GitError> {
         self.require_no_operation()?;
         // Git itself overwrites no untracked file.
@@ -149,21 +149,21 @@ impl Repository {
         }
     }
 
-    /// Returns what the user's checkout is in the middle of, in words.
+    /// Returns the operation in progress in the user's checkout, in words.
     pub fn operation(&self) -> Result<Option<&'static str>, GitError> {
         let git_dir = self.git_dir()?;
         let found = OPERATIONS.iter().find(|(name, _)| git_dir.join(name).exists());
         Ok(found.map(|(_, operation)| *operation))
     }
 
-    /// Returns the git directory of the user's checkout, which is its own where it is a linked worktree.
+    /// Returns the git directory of the user's checkout, which a linked worktree has for itself.
     pub fn git_dir(&self) -> Result<PathBuf, GitError> {
         let output = self.place.git(&["rev-parse", "--absolute-git-dir"]).output()?;
         Ok(path_line(&output))
     }
 }
 
-/// Returns the error for a file that git would not overwrite, as its inner commands word it.
+/// Returns the error for a file that git would not overwrite, in the words of git's inner commands.
 fn in_the_way_by(reason: &str) -> Option<GitError> {
     let is_refusal = reason.contains("would be overwritten by merge")
         || reason.contains("not uptodate. Cannot merge")

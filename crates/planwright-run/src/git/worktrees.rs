@@ -9,9 +9,9 @@ use super::repository::Repository;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListedWorktree {
     pub path: PathBuf,
-    /// The commit that is checked out; none before the first.
+    /// The checked-out commit; none before the first.
     pub head: Option<String>,
-    /// The branch that is checked out; none where a commit is.
+    /// The checked-out branch; none for a detached HEAD.
     pub branch: Option<String>,
     pub is_locked: bool,
 }
@@ -23,7 +23,7 @@ pub(super) fn list(repository: &Repository) -> Result<Vec<ListedWorktree>, GitEr
         .answer()?;
     match answer.code {
         Some(0) => Ok(parse_list(&answer.output, 0)),
-        // Before git 2.36 there are only lines.
+        // Before git 2.36, there is only a format with lines.
         Some(129) => {
             let output = repository.place.git(&["worktree", "list", "--porcelain"]).output()?;
             Ok(parse_list(&output, b'\n'))
@@ -32,7 +32,7 @@ pub(super) fn list(repository: &Repository) -> Result<Vec<ListedWorktree>, GitEr
     }
 }
 
-/// Reads a list of worktrees: for each a line with its path first, and others about it.
+/// Parses a list of worktrees: for each a line with its path first, then its attributes.
 fn parse_list(output: &[u8], end: u8) -> Vec<ListedWorktree> {
     let mut list: Vec<ListedWorktree> = Vec::new();
     for line in output.split(|byte| *byte == end) {

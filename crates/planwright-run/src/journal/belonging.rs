@@ -16,7 +16,7 @@ use crate::files::Files;
 use crate::layout::{ARCHIVE, JOURNAL_EXTENSION, PlanKey, PlanPlace, TRASH};
 use crate::lock::{self, LockError, LockHolder};
 
-/// Returns what tells a plan from others wherever it lies; none in dialects without an id.
+/// Returns the id of a plan, which stays the same at any path; none in dialects without an id.
 pub fn plan_id(plan: &Plan) -> Option<&str> {
     let id = plan.head_str(Field::Id).or_else(|| plan.head_str(Field::SpecId));
     id.filter(|id| !id.trim().is_empty())
@@ -48,8 +48,7 @@ pub(crate) fn open_for<'f>(
     Ok(journal)
 }
 
-/// Reads the history of a plan. Takes no lock and changes nothing: what is torn is not shown, what was moved is read at its old
-/// place.
+/// Reads the history of a plan. Takes no lock and changes nothing: torn records are omitted, and a moved journal is read at its old place.
 pub(crate) fn history_of(files: &dyn Files, place: &PlanPlace, id: Option<&str>) -> Result<History, JournalError> {
     let path = place.journal();
     let mut own = read_history(files, &path)?;
@@ -69,13 +68,13 @@ fn read_history(files: &dyn Files, path: &Path) -> Result<History, JournalError>
     Ok(history)
 }
 
-/// Returns true for a journal that holds the history of the plan with this id, or may for all that is known.
+/// Returns whether a journal belongs to the plan with this id, or may belong to it.
 fn is_own(history: &History, id: Option<&str>) -> bool {
     let owner = history.owner();
     owner.is_some_and(|owner| !matches!((owner.id.as_deref(), id), (Some(owner), Some(id)) if owner != id))
 }
 
-/// Leaves word in the journal where it is no longer about the plan that it was about.
+/// Records in a journal that it now belongs to another plan or path.
 fn note_owner(journal: &mut Journal<'_>, owner: Header, place: &PlanPlace, id: Option<&str>) {
     if owner.path != place.relative {
         journal.notices.push(JournalRepair::Moved {
@@ -100,10 +99,10 @@ fn note_owner(journal: &mut Journal<'_>, owner: Header, place: &PlanPlace, id: O
     }
 }
 
-/// A journal whose plan is no longer where it was.
+/// A journal whose plan was moved.
 struct Moved {
     journal: PathBuf,
-    /// The path that it was recorded for last.
+    /// The last recorded path.
     path: String,
 }
 
@@ -114,7 +113,7 @@ fn find_moved(files: &dyn Files, place: &PlanPlace, id: Option<&str>) -> Option<
         .or_else(|| find_by_id(files, place, id))
 }
 
-/// Returns the journal of a plan that was put aside and taken back, unchanged, to the path that it had.
+/// Returns the journal of a plan that was archived and restored, unchanged, to its old path.
 fn find_put_aside(files: &dyn Files, place: &PlanPlace) -> Option<Moved> {
     let numbers = files.list_folder(&place.root.join(TRASH)).unwrap_or_default();
     let trash = numbers
@@ -134,10 +133,10 @@ fn find_put_aside(files: &dyn Files, place: &PlanPlace) -> Option<Moved> {
     })
 }
 
-/// Returns the journal of a plan that planwright itself moved, and was stopped before it could bring the journal.
+/// Returns the journal of a plan that planwright itself moved before it was killed, without its journal.
 fn find_left_behind(files: &dyn Files, place: &PlanPlace) -> Option<Moved> {
     let origin = place.origin()?;
-    // What is in the trash may have been in the archive before.
+    // A plan in the trash may have been in the archive before.
     let old = [origin.to_owned(), format!("{ARCHIVE}/{origin}")];
     old.iter().find_map(|old| {
         let old = place.elsewhere(old);
@@ -150,20 +149,20 @@ fn find_left_behind(files: &dyn Files, place: &PlanPlace) -> Option<Moved> {
     })
 }
 
-/// Returns true for a journal whose plan was deleted, unless what is at `place` is what was deleted: a plan that is made anew
-/// has the id of the old one, and nothing else of it.
+/// Returns whether the plan of a journal was deleted, unless the plan at `place` is the deleted one. A plan that is created again has the
+/// id of the old one, but another text.
 fn is_of_deleted(files: &dyn Files, place: &PlanPlace, history: &History, owner: &Header) -> bool {
     Path::new(&owner.path).starts_with(TRASH) && !is_what_left(files, place, history)
 }
 
-/// Returns true where the plan at `place` holds what it held when it was put aside.
+/// Returns whether the plan at `place` has the same text as when it was moved away.
 fn is_what_left(files: &dyn Files, place: &PlanPlace, history: &History) -> bool {
     let left = history.last_departure().and_then(|leaving| leaving.text);
     let bytes = files.read(&place.target, MAX_BYTES as u64).unwrap_or_default();
     left.is_some() && left == str::from_utf8(&bytes).ok().map(Digest::of)
 }
 
-/// Returns the journal of a plan with this id that is no longer where it was. Where several could be it, none is.
+/// Returns the journal of a moved plan with this id; none if several match.
 fn find_by_id(files: &dyn Files, place: &PlanPlace, id: Option<&str>) -> Option<Moved> {
     let (id, own) = (id?, place.journal());
     let names = files.list_folder(&place.journals()).ok()?;
@@ -185,7 +184,7 @@ fn find_by_id(files: &dyn Files, place: &PlanPlace, id: Option<&str>) -> Option<
     candidates.next().is_none().then_some(only)
 }
 
-/// Looks at the first line alone: journals can be long, and there can be many.
+/// Reads only the first line: journals can be long, and there can be many.
 fn is_begun_for(files: &dyn Files, journal: &Path, id: &str) -> bool {
     const MAX_HEADER: u64 = 64 * 1024;
     let Ok(mut bytes) = files.read(journal, MAX_HEADER) else {
@@ -197,7 +196,7 @@ fn is_begun_for(files: &dyn Files, journal: &Path, id: &str) -> bool {
     header.is_some_and(|header| header.id.as_deref() == Some(id))
 }
 
-/// Returns true where the file at a path is a plan with this id.
+/// Returns whether the file at a path is a plan with this id.
 fn is_at(files: &dyn Files, path: &Path, id: &str) -> bool {
     let is_file = files.metadata(path).is_ok_and(|metadata| metadata.is_file());
     let Some(bytes) = is_file.then(|| files.read(path, MAX_BYTES as u64).ok()).flatten() else {
@@ -213,19 +212,17 @@ fn is_at(files: &dyn Files, path: &Path, id: &str) -> bool {
     inspection.plan.is_some_and(|linked| plan_id(&linked.plan) == Some(id))
 }
 
-/// How long the lock of a plan's old place is waited for.
+/// How long to wait for the lock of a plan's old place.
 const OLD_LOCK_PATIENCE: Duration = Duration::from_secs(2);
 
-/// Gives a journal the name of its plan's new place. One that is there already belonged to a plan that is gone, and is kept
-/// under a number.
+/// Renames a journal to its plan's new place. A journal that is already there belonged to a plan that is gone, and is kept under a number.
 fn take_along(files: &dyn Files, place: &PlanPlace, moved: &Moved, me: &LockHolder) -> Result<(), JournalError> {
     let failed = |source| JournalError::Io {
         path: moved.journal.clone(),
         source,
     };
     let old_lock = place.lock_of(&PlanKey::of(&moved.path));
-    // Not waited for for long: its holder may be waiting for ours. A process that is being started holds the locks of its parent for a
-    // moment.
+    // Waits only briefly: its holder may be waiting for ours. A process that is being started holds the locks of its parent for a moment.
     let _guard = match old_lock == place.lock() {
         true => None,
         false => match lock::acquire(files, &old_lock, me, OLD_LOCK_PATIENCE) {
@@ -254,7 +251,7 @@ fn bring(files: &dyn Files, journal: &Path, place: &PlanPlace) -> std::io::Resul
     files.sync_folder(&place.journals())
 }
 
-/// Returns a name for a journal that has lost its place.
+/// Returns a free name for a journal whose place is taken.
 fn free_name(files: &dyn Files, place: &PlanPlace) -> PathBuf {
     let name = |n: u64| place.journals().join(format!("{}.{n}.{JOURNAL_EXTENSION}", place.key));
     let is_free = |path: &PathBuf| files.metadata(path).is_err();

@@ -19,37 +19,37 @@ pub const VERSION: u32 = 1;
 
 const MAGIC: &str = "planwright-journal ";
 
-/// How many digits a checksum has.
+/// The number of digits of a checksum.
 const N_DIGITS: usize = 8;
 
-/// Whose journal it is, as its first line says.
+/// The plan that a journal belongs to, from its first line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Header {
     /// The plan's path from the root of the workspace.
     pub path: String,
-    /// The plan's id, where it has one.
+    /// The plan's id, if it has one.
     pub id: Option<String>,
 }
 
-/// A journal taken apart.
+/// A parsed journal.
 #[derive(Clone, Debug)]
 pub(crate) struct JournalScan {
-    /// The version it was written by.
+    /// The version of its format.
     pub version: u32,
-    /// Its first line; none where not even that was written whole.
+    /// Its first line; none if that is incomplete.
     pub header: Option<Header>,
-    /// Where the JSON of each record lies.
+    /// The range of the JSON of each record.
     pub records: Vec<Range<usize>>,
-    /// How many bytes are sound. What comes after was never acknowledged.
+    /// The length of the sound part in bytes. What follows was never acknowledged.
     pub n_sound: usize,
 }
 
-/// Where a journal is damaged beyond its end.
+/// A journal that is damaged before its end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Damage {
     /// The first byte of the damaged line.
     pub offset: usize,
-    /// What is wrong with it.
+    /// The kind of damage.
     pub what: &'static str,
 }
 
@@ -73,7 +73,7 @@ pub(crate) fn record_line(json: &str) -> String {
     format!("{:08x} {json}\n", line_check(json.as_bytes()))
 }
 
-/// Adds a line to others: a checksum, and the JSON that `write` adds. Where that fails nothing is added.
+/// Appends a line: a checksum, and the JSON that `write` adds. Appends nothing on failure.
 pub(crate) fn add_record<E>(lines: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>) -> Result<(), E>) -> Result<(), E> {
     let start = lines.len();
     lines.extend_from_slice(&[b'0'; N_DIGITS]);
@@ -97,7 +97,7 @@ pub(crate) fn header_line(header: &Header) -> serde_json::Result<String> {
     Ok(format!("{MAGIC}{VERSION} {}", record_line(&json)))
 }
 
-/// Takes a journal apart. Lines that were not written whole are left out at the end, and are damage before it.
+/// Parses a journal. Incomplete lines are omitted at the end, and are damage before it.
 pub(crate) fn scan(bytes: &[u8]) -> Result<JournalScan, Damage> {
     let mut lines = JournalLines { bytes, at: 0 };
     let first = lines.next().unwrap_or(0..bytes.len());
@@ -143,17 +143,17 @@ pub(crate) fn scan(bytes: &[u8]) -> Result<JournalScan, Damage> {
     Ok(scan)
 }
 
-/// What is wrong with a record whose number is not the next one: records were removed, repeated or exchanged.
+/// The damage of a record whose number is not the next one: records were removed, repeated or exchanged.
 const OUT_OF_ORDER: &str = "the number of this record does not follow that of the one before";
 
-/// Returns the number of a record, which stands first in it.
+/// Returns the number of a record, its first field.
 fn number_of(json: &[u8]) -> Option<u64> {
     let rest = json.strip_prefix(b"{\"seq\":")?;
     let n_digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
     str::from_utf8(rest.get(..n_digits)?).ok()?.parse().ok()
 }
 
-/// Returns the version that the first line names, whatever else is wrong with it.
+/// Returns the version that the first line names, even if the line is damaged.
 pub(crate) fn version_of(bytes: &[u8]) -> Option<u32> {
     let rest = bytes.strip_prefix(MAGIC.as_bytes())?;
     let digits = rest.get(..memchr(b' ', rest)?)?;
@@ -161,14 +161,14 @@ pub(crate) fn version_of(bytes: &[u8]) -> Option<u32> {
     str::from_utf8(digits).ok().filter(|_| is_plain)?.parse().ok()
 }
 
-/// Returns true for what may be left of a journal whose first line was never finished.
+/// Returns whether this may be the rest of a journal whose first line was never finished.
 fn is_begun(bytes: &[u8]) -> bool {
     let mut pairs = bytes.iter().zip(MAGIC.as_bytes());
     pairs.all(|(byte, expected)| byte == expected || *byte == 0)
 }
 
 fn read_header(bytes: &[u8], line: Range<usize>) -> Option<(u32, Header)> {
-    // A line without its break is not whole.
+    // A line without its break is incomplete.
     bytes.get(line.end)?;
     let text = bytes.get(line)?;
     let version = version_of(text)?;
@@ -177,18 +177,18 @@ fn read_header(bytes: &[u8], line: Range<usize>) -> Option<(u32, Header)> {
     Some((version, serde_json::from_slice(rest.get(json)?).ok()?))
 }
 
-/// Returns the JSON of a line without its break, if the line was written whole.
+/// Returns the JSON of a line without its break, if the line is complete.
 pub(crate) fn json_of(line: &[u8]) -> Option<&[u8]> {
     line.get(checked(line)?)
 }
 
-/// Returns where the JSON of a line is, if the line was written whole.
+/// Returns the range of the JSON of a line, if the line is complete.
 fn sound(bytes: &[u8], line: &Range<usize>) -> Option<Range<usize>> {
     let json = checked(bytes.get(line.clone())?)?;
     Some(line.start + json.start..line.start + json.end)
 }
 
-/// Returns true for a broken line with a sound record at its end: the line break before that was lost.
+/// Returns whether a broken line has a sound record at its end, because the line break before that was lost.
 fn ends_soundly(bytes: &[u8], line: &Range<usize>) -> bool {
     let text = bytes.get(line.clone()).unwrap_or_default();
     let mut spaces = memmem::find_iter(text, b" {");

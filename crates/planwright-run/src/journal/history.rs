@@ -12,69 +12,61 @@ use super::hunks;
 use super::wire::{ChangeRecord, DepartureRecord, JournalEvent, ManualVerification, Record, StateChange, TextChange};
 use crate::digest::Digest;
 
-/// The records of a plan, oldest first. They are taken apart when they are asked for.
+/// The records of a plan, oldest first. They are parsed on demand.
 #[derive(Clone, Debug, Default)]
 pub struct History {
     pub(super) bytes: Vec<u8>,
     pub(super) records: Vec<Range<usize>>,
     pub(super) header: Option<Header>,
     pub(super) version: u32,
-    /// Set where the plan at this path is another than the one that was recorded.
+    /// Whether the plan at this path is another one than the recorded one.
     pub(super) is_of_another: bool,
-    /// How many bytes at the end were not finished.
+    /// The number of unfinished bytes at the end.
     pub(super) n_torn: usize,
-    /// The changes, once they were asked for: many ask.
+    /// The changes, computed on first use.
     changes: OnceCell<Vec<PastChange>>,
 }
 
-/// A change with its record, and what came of it.
+/// A change with its record and its outcome.
 #[derive(Clone, Debug)]
 pub struct PastChange {
     /// The number of its record in the journal. Other records are counted, too.
     pub seq: u64,
-    /// Its number among the changes of the plan, counted from 1, as people see it; 0 for the record that a run first read the plan.
+    /// Its number among the changes of the plan, counted from 1, as users see it; 0 for the record that a run first read the plan.
     pub number: u64,
-    /// When it was made.
     pub time: String,
-    /// The change.
     pub change: ChangeRecord,
-    /// What came of it.
     pub outcome: ChangeOutcome,
-    /// The change that took it back.
+    /// The change that undid it.
     pub undone_by: Option<u64>,
-    /// The number of that change as people see it.
+    /// The number of that change as users see it.
     pub undone_by_number: Option<u64>,
-    /// Where it moved the plan file, from the root of the workspace; then it changed nothing else.
+    /// The path that it moved the plan file to, from the root of the workspace. Such a change changes nothing else.
     pub moved_to: Option<String>,
 }
 
-/// What came of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChangeOutcome {
-    /// It holds.
+    /// It is valid.
     Landed,
     /// It never happened.
     Void,
-    /// The file held neither the text before it nor the one after it when planwright next looked.
+    /// When planwright next read the file, it held neither the text before the change nor the one after it.
     Lost,
-    /// It is being made at this moment, or was when the process or the machine stopped.
+    /// It is in progress, or was when the process or the machine stopped.
     Pending,
 }
 
-/// The state of a task that only the journal knows.
+/// The state of a task that is stored only in the journal.
 #[derive(Clone, Debug)]
 pub struct JournalTaskState {
     /// The last change of its state.
     pub state: StateChange,
     /// The number of the change that brought it.
     pub seq: u64,
-    /// When.
     pub time: String,
-    /// By whom.
     pub by: Option<String>,
-    /// Why.
     pub note: Option<String>,
-    /// What came out of it.
     pub output: Option<String>,
 }
 
@@ -91,7 +83,7 @@ impl History {
         }
     }
 
-    /// Adds what was written.
+    /// Appends new records.
     pub(super) fn extend(&mut self, lines: &str, records: Vec<Range<usize>>, beginning: &Header) {
         self.changes.take();
         self.bytes.extend(lines.as_bytes());
@@ -100,18 +92,17 @@ impl History {
         self.is_of_another = false;
     }
 
-    /// Returns how many bytes at the end of the journal are no whole record: one that is being written at this moment, or was when
-    /// the process or the machine stopped. The next writer cuts them.
+    /// Returns the size of an incomplete record at the end of the journal. It is in progress, or was when the process or the machine
+    /// stopped. The next writer cuts it.
     pub fn n_torn(&self) -> usize {
         self.n_torn
     }
 
-    /// Returns the version of the journal.
     pub fn version(&self) -> u32 {
         self.version.max(VERSION)
     }
 
-    /// Returns the records, oldest first. One that cannot be read in this version is left out.
+    /// Returns the records, oldest first, without those that this version cannot read.
     pub fn records(&self) -> impl DoubleEndedIterator<Item = Record> {
         self.json().filter_map(|json| Record::from_json(json).ok())
     }
@@ -121,7 +112,7 @@ impl History {
         self.records.iter().filter_map(|range| self.bytes.get(range.clone()))
     }
 
-    /// Returns the changes, oldest first, with what came of them. Verifications stand among them, with the verb `verify`.
+    /// Returns the changes, oldest first, with their outcomes. They include verifications, with the verb `verify`.
     pub fn changes(&self) -> &[PastChange] {
         self.changes.get_or_init(|| self.read_changes())
     }
@@ -129,7 +120,7 @@ impl History {
     fn read_changes(&self) -> Vec<PastChange> {
         let mut changes: Vec<PastChange> = Vec::new();
         let mut places: HashMap<u64, usize> = HashMap::new();
-        // The move that was begun, until it is made or something else comes first.
+        // The last started move, until it is complete or another record follows.
         let mut leaving: Option<u64> = None;
         for Record { seq, time, kind } in self.records() {
             let (settled, outcome) = match kind {
@@ -173,8 +164,7 @@ impl History {
         changes
     }
 
-    /// Returns the changes that hold and can be taken back, the last first: neither undone nor themselves an undoing, no mere moves
-    /// of the file and no mere verifications.
+    /// Returns the valid changes that can be undone, the last first: not undone, and no undo, move of the file or verification.
     pub fn undoables(&self) -> impl Iterator<Item = PastChange> + '_ {
         let does_something = |change: &ChangeRecord| {
             let is_written = change.text.is_some() || !change.states.is_empty();
@@ -190,7 +180,7 @@ impl History {
         self.changes().iter().rev().filter(is_open).cloned()
     }
 
-    /// Returns the last change that holds and gave a task a state, with that move.
+    /// Returns the last valid change that gave a task a state, with that move.
     pub fn last_move_to(&self, task: &str, state: State) -> Option<(&PastChange, &StateChange)> {
         let holds = |past: &&PastChange| past.outcome != ChangeOutcome::Void && past.undone_by.is_none();
         self.changes().iter().rev().filter(holds).find_map(|past| {
@@ -200,8 +190,8 @@ impl History {
         })
     }
 
-    /// Returns the states of tasks that only the journal holds, by the dialect's own names. Those of another plan that was at
-    /// this path before do not count.
+    /// Returns the states of tasks that only the journal holds, by the dialect's own names. States of another plan that was at this path
+    /// before do not count.
     pub fn task_states(&self) -> BTreeMap<String, JournalTaskState> {
         if self.is_of_another {
             return BTreeMap::new();
@@ -234,7 +224,7 @@ impl History {
         states
     }
 
-    /// Returns whether the plan as a whole was approved, and nothing has taken that back. A new version needs a new approval.
+    /// Returns whether the plan as a whole is approved. A new version needs a new approval.
     pub fn is_approved(&self) -> bool {
         let mut is_approved = false;
         for past in self.changes() {
@@ -250,15 +240,15 @@ impl History {
         is_approved
     }
 
-    /// Returns whether it has what was done when planwright first read the plan.
+    /// Returns whether it records which tasks were done when planwright first read the plan.
     pub(crate) fn has_beginning(&self) -> bool {
         memmem::find(&self.bytes, b"\"found_done\":[").is_some()
     }
 
-    /// Returns whose journal it is by now: the path and the id that were recorded last.
+    /// Returns the last recorded path and id of its plan.
     pub(super) fn owner(&self) -> Option<Header> {
         let mut owner = self.header.clone()?;
-        // Quotes inside of strings are escaped, so these bytes are nowhere but where they mean what they say.
+        // Quotes inside strings are escaped, so these bytes only occur as keys and values.
         let kinds = ["\"kind\":\"moved\"", "\"kind\":\"identified\""].map(memmem::Finder::new);
         let is_about_owner = |text: &[u8]| kinds.iter().any(|kind| kind.find(text).is_some());
         if !is_about_owner(&self.bytes) {
@@ -274,7 +264,7 @@ impl History {
         Some(owner)
     }
 
-    /// Returns how the plan was last moved, or was to be, by planwright itself.
+    /// Returns the last finished or unfinished move of the plan by planwright itself.
     pub(super) fn last_departure(&self) -> Option<DepartureRecord> {
         self.records().rev().find_map(|record| match record.kind {
             JournalEvent::Leaving(leaving) => Some(leaving),
@@ -282,8 +272,7 @@ impl History {
         })
     }
 
-    /// Returns the change of which it is not known whether it has reached the file. There is at most one: a writer settles it
-    /// before it writes another.
+    /// Returns the change that may or may not have reached the file. There is at most one: a writer settles it before it writes another.
     pub(super) fn pending(&self) -> Option<(u64, TextChange)> {
         for record in self.records().rev() {
             match record.kind {
@@ -295,7 +284,7 @@ impl History {
         None
     }
 
-    /// Returns what the file held when planwright was last done with it.
+    /// Returns the digest of the file when planwright last wrote or read it.
     pub(crate) fn last_seen(&self) -> Option<Digest> {
         let mut records = self.records().rev();
         while let Some(record) = records.next() {
@@ -306,7 +295,7 @@ impl History {
                 JournalEvent::Void(settled) => (settled.change, false),
                 _ => continue,
             };
-            // What was to be moved, and was not, had no other text meanwhile.
+            // A move that did not happen left the text unchanged.
             if let JournalEvent::Change(change) = records.find(|record| record.seq == settled)?.kind {
                 return change.text.map(|text| if is_landed { text.after } else { text.before });
             }
@@ -314,13 +303,12 @@ impl History {
         None
     }
 
-    /// Returns the number that the next record gets.
     pub(crate) fn next_seq(&self) -> u64 {
         self.records().next_back().map_or(1, |record| record.seq + 1)
     }
 }
 
-/// An undoing counts if it has landed itself.
+/// An undo counts if it is itself valid.
 fn mark_undone(changes: &mut [PastChange], places: &HashMap<u64, usize>) {
     let counted = changes.iter_mut().filter(|past| !past.change.is_beginning());
     counted.zip(1..).for_each(|(past, number)| past.number = number);
@@ -351,7 +339,7 @@ impl PastChange {
         }
     }
 
-    /// It changed nothing, and so it holds.
+    /// It changed nothing, and so it is valid.
     fn of_verification(seq: u64, time: String, verified: ManualVerification) -> Self {
         let change = ChangeRecord {
             verb: "verify".to_owned(),
@@ -363,7 +351,7 @@ impl PastChange {
         PastChange::new(seq, time, change, ChangeOutcome::Landed)
     }
 
-    /// Whether the plan has gone is not known until it is recorded as moved.
+    /// Whether the plan has moved is unknown until the move is recorded.
     fn of_departure(seq: u64, time: String, departure: DepartureRecord) -> Self {
         let DepartureRecord { verb, to, by, .. } = departure;
         let change = ChangeRecord {
@@ -390,8 +378,8 @@ impl TextChange {
         }
     }
 
-    /// Returns the text without the change, where other places of it were edited since; none where the places of the change were, or
-    /// cannot be told from others.
+    /// Returns the text without the change, if only other places of it were edited since; none if the places of the change were edited, or
+    /// are ambiguous.
     pub fn revert_around_edits(&self, text: &str) -> Option<String> {
         hunks::revert_around(text, &self.hunks, &self.around)
     }
@@ -403,13 +391,13 @@ impl TextChange {
         missing.next().map(str::to_owned)
     }
 
-    /// Returns the text as it was before the change; none where `text` is not what the change left.
+    /// Returns the text before the change; none if `text` is not the result of the change.
     pub fn revert(&self, text: &str) -> Option<String> {
         (Digest::of(text) == self.after).then_some(())?;
         hunks::revert(text, &self.hunks)
     }
 
-    /// Returns the text as it was after the change; none where `text` is not what it began with.
+    /// Returns the text after the change; none if `text` is not what it started from.
     pub fn apply(&self, text: &str) -> Option<String> {
         (Digest::of(text) == self.before).then_some(())?;
         hunks::apply(text, &self.hunks)

@@ -9,16 +9,16 @@ use serde::{Deserialize, Serialize};
 pub struct Hunk {
     /// Its offset in the text before.
     pub at: usize,
-    /// What stood there.
+    /// The text before.
     pub old: String,
-    /// What stands there now.
+    /// The text after.
     pub new: String,
 }
 
-/// Texts are taken to be in step again where this many bytes agree: more than a key with a common value and its white space.
+/// Texts count as equal again after this many equal bytes: more than a key with a common value and its white space.
 const ANCHOR: usize = 32;
 
-/// How far apart the places are looked for at first, and at most, where texts are in step again.
+/// The windows in which the next equal bytes are searched, from the first to the last.
 const WINDOWS: [usize; 6] = [64, 256, 1_024, 4_096, 16_384, LAST_WINDOW];
 const LAST_WINDOW: usize = 65_536;
 
@@ -41,12 +41,12 @@ pub(crate) fn hunks(old: &str, new: &str) -> Vec<Hunk> {
     hunks
 }
 
-/// Returns the text after; none where the hunks do not fit.
+/// Returns the text after; none if the hunks do not apply.
 pub(crate) fn apply(old: &str, hunks: &[Hunk]) -> Option<String> {
     splice(old, hunks.iter().map(|hunk| (hunk.at, &*hunk.old, &*hunk.new)))
 }
 
-/// Returns the text before; none where the hunks do not fit.
+/// Returns the text before; none if the hunks do not apply.
 pub(crate) fn revert(new: &str, hunks: &[Hunk]) -> Option<String> {
     let mut shift = 0_isize;
     let shifted = hunks.iter().map(|hunk| {
@@ -57,14 +57,14 @@ pub(crate) fn revert(new: &str, hunks: &[Hunk]) -> Option<String> {
     splice(new, shifted)
 }
 
-/// How many bytes on each side of a hunk are kept, and how few are enough to find it again where no other place has them.
+/// How many bytes on each side of a hunk are stored, and how few are enough to find it again if they are unique.
 const SURROUNDING: usize = 64;
 const ENOUGH: [[usize; 2]; 5] = [[64, 64], [32, 32], [64, 12], [12, 64], [16, 16]];
 
-/// Texts with more hunks than this are not looked for one by one.
+/// The surroundings of more hunks than this are not stored.
 const MOST_SURROUNDED: usize = 200;
 
-/// Returns what stands before and behind each hunk in the text after.
+/// Returns the text before and after each hunk in the new text.
 pub(crate) fn surroundings(new: &str, hunks: &[Hunk]) -> Vec<[String; 2]> {
     if hunks.len() > MOST_SURROUNDED {
         return Vec::new();
@@ -83,7 +83,7 @@ pub(crate) fn surroundings(new: &str, hunks: &[Hunk]) -> Vec<[String; 2]> {
     places.collect()
 }
 
-/// Returns a text without the hunks, wherever they stand in it now; none where one is not found in exactly one place, in order.
+/// Returns a text without the hunks, wherever they are in it now; none if one is not found in exactly one place, in order.
 pub(crate) fn revert_around(text: &str, hunks: &[Hunk], around: &[[String; 2]]) -> Option<String> {
     if hunks.is_empty() || hunks.len() != around.len() {
         return None;
@@ -116,7 +116,7 @@ fn start_of(text: &str, n_bytes: usize) -> &str {
     to.and_then(|to| text.get(..to)).unwrap_or_default()
 }
 
-/// Replaces pieces of a text, each of which must be what it is said to be.
+/// Replaces pieces of a text; none if a piece is not the expected one.
 fn splice<'a>(text: &str, pieces: impl Iterator<Item = (usize, &'a str, &'a str)>) -> Option<String> {
     let mut out = String::with_capacity(text.len());
     let mut done = 0;
@@ -141,7 +141,7 @@ impl Cursor {
     fn skip_common(&mut self, old: &str, new: &str) {
         let (rest_old, rest_new) = (&old.as_bytes()[self.old..], &new.as_bytes()[self.new..]);
         let mut n_common = common_start(rest_old, rest_new);
-        // Characters that begin alike end differently: the difference begins with the character.
+        // Characters with the same first bytes can differ later: the difference starts with the character.
         while !old.is_char_boundary(self.old + n_common) {
             n_common -= 1;
         }
@@ -167,7 +167,7 @@ fn common_end(a: &[u8], b: &[u8]) -> usize {
     n_equal + rest.count()
 }
 
-/// Returns the texts without the end that they share.
+/// Returns the texts without their common end.
 fn without_common_end<'a>(at: Cursor, old: &'a str, new: &'a str) -> (&'a str, &'a str) {
     let mut n_common = common_end(&old.as_bytes()[at.old..], &new.as_bytes()[at.new..]);
     while !old.is_char_boundary(old.len() - n_common) {
@@ -176,8 +176,8 @@ fn without_common_end<'a>(at: Cursor, old: &'a str, new: &'a str) -> (&'a str, &
     (&old[..old.len() - n_common], &new[..new.len() - n_common])
 }
 
-/// Returns the nearest place after a difference where the texts agree again, or their ends. Looks in windows that grow, so that a
-/// small difference costs little and the whole is linear.
+/// Returns the nearest place after a difference where the texts are equal again, or their ends. The windows grow, so that a small
+/// difference costs little and the whole is linear.
 fn in_step_again(at: Cursor, old: &[u8], new: &[u8]) -> Cursor {
     let (rest_old, rest_new) = (&old[at.old..], &new[at.new..]);
     for window in WINDOWS {
@@ -185,7 +185,7 @@ fn in_step_again(at: Cursor, old: &[u8], new: &[u8]) -> Cursor {
         let window_new = &rest_new[..window.min(rest_new.len())];
         let is_whole = window >= rest_old.len().max(rest_new.len());
         if let Some((ahead_old, ahead_new)) = common_anchor(window_old, window_new)
-            // What is far away may be something similar: a larger window may show what is nearer.
+            // A distant match may be a coincidence: a larger window may show a nearer one.
             && (ahead_old + ahead_new <= window || is_whole || window == LAST_WINDOW)
         {
             return Cursor {
@@ -203,7 +203,7 @@ fn in_step_again(at: Cursor, old: &[u8], new: &[u8]) -> Cursor {
     }
 }
 
-/// Returns where in each of two texts an anchor stands that both have: the one before which the least is left out.
+/// Returns the offsets of a common anchor in two texts: the one that skips the least.
 fn common_anchor(old: &[u8], new: &[u8]) -> Option<(usize, usize)> {
     let mut places: HashMap<&[u8], usize> = HashMap::with_capacity(old.len());
     for (place, anchor) in old.windows(ANCHOR).enumerate() {
@@ -220,7 +220,7 @@ fn common_anchor(old: &[u8], new: &[u8]) -> Option<(usize, usize)> {
         }
     }
     let (in_old, in_new) = nearest?;
-    // The anchor may begin inside a character; what is left of that belongs to the difference.
+    // The anchor may start inside a character; the rest of that belongs to the difference.
     let n_inside = new.iter().skip(in_new).take_while(|&&byte| byte & 0xc0 == 0x80).count();
     Some((in_old + n_inside, in_new + n_inside))
 }
@@ -263,7 +263,7 @@ mod tests {
             revert_around(&new.replace("whatever", "nothing"), &found, &around),
             None
         );
-        // Two places that look alike are not told apart.
+        // Two equal places are ambiguous.
         assert_eq!(revert_around(&format!("{new}{new}"), &found, &around), None);
         assert_eq!(revert_around(&new, &found, &[]), None);
     }

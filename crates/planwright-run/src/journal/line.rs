@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-/// A record as its line has it.
+/// A record as parsed from its line.
 #[derive(Deserialize)]
 pub(crate) struct RecordLine<'a> {
     pub(crate) seq: u64,
@@ -17,7 +17,7 @@ pub(crate) struct RecordLine<'a> {
     pub(crate) body: &'a RawValue,
 }
 
-/// The same to be written, with a body of any kind.
+/// A record to write, with a body of any kind.
 #[derive(Serialize)]
 struct OwnLine<'a, Body: ?Sized> {
     seq: u64,

@@ -32,20 +32,14 @@ use crate::files::Files;
 pub enum JournalError {
     /// It was written by a later planwright, and adding to it could break it.
     #[error("the journal `{}` has version {version}, newer than this planwright, which writes {VERSION}", .path.display())]
-    Newer {
-        /// The journal.
-        path: PathBuf,
-        /// Its version.
-        version: u32,
-    },
-    /// It is damaged where it was whole once.
+    Newer { path: PathBuf, version: u32 },
+    /// It is damaged before its end.
     #[error("the journal `{}` is damaged at byte {offset}: {what}", .path.display())]
     Corrupt {
-        /// The journal.
         path: PathBuf,
         /// The first byte of the damaged line.
         offset: usize,
-        /// What is wrong.
+        /// The kind of damage.
         what: &'static str,
     },
     /// The journal of a plan that was moved is in use at its old place.
@@ -54,19 +48,18 @@ pub enum JournalError {
         /// The old path, from the root of the workspace.
         from: String,
     },
-    /// The system said no.
+    /// The operating system returned an error.
     #[error("the journal `{}` cannot be used", .path.display())]
     Io {
         /// The journal, or its folder.
         path: PathBuf,
-        /// What the system said.
         #[source]
         source: io::Error,
     },
 }
 
 impl JournalError {
-    /// Returns what to do about it.
+    /// Returns the next step for the user.
     pub fn help(&self) -> &'static str {
         match self {
             JournalError::Newer { .. } => "use a newer planwright for this workspace; `planwright check` still works",
@@ -79,36 +72,26 @@ impl JournalError {
     }
 }
 
-/// Something that was found and put right on the way.
+/// A repair or a discovery while a journal was opened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum JournalRepair {
-    /// The end of the journal had not been written whole, and was cut.
-    TornTail {
-        /// The journal.
-        journal: PathBuf,
-        /// How much was cut.
-        n_bytes: u64,
-    },
-    /// A change was interrupted, and the file tells what came of it.
-    Settled {
-        /// The number of the change.
-        change: u64,
-        /// What came of it.
-        outcome: ChangeOutcome,
-    },
+    /// The incomplete end of the journal was cut.
+    TornTail { journal: PathBuf, n_bytes: u64 },
+    /// A change was interrupted, and the file shows its outcome.
+    Settled { change: u64, outcome: ChangeOutcome },
     /// Another program changed the file since planwright last wrote it.
     External,
-    /// The plan was moved, and its journal was taken along.
+    /// The plan was moved, and its journal was moved with it.
     Moved {
         /// The old path, from the root of the workspace.
         from: String,
     },
-    /// The plan at this path has another id than the one whose journal this was.
+    /// The plan at this path has another id than the plan of this journal.
     Identified {
-        /// The id before, where there was one.
+        /// The earlier id, if there was one.
         from: Option<String>,
     },
-    /// The change is in the file and will stay, but that it landed is not in the journal yet.
+    /// The change is in the file and will stay, but the journal does not record that yet.
     NotMarked,
 }
 
@@ -169,16 +152,15 @@ pub(crate) struct Journal<'f> {
     permissions: Option<Permissions>,
     file: Option<File>,
     history: History,
-    /// What the next records must stand after.
+    /// The events that must precede the next record.
     first: Vec<JournalEvent>,
     notices: Vec<JournalRepair>,
-    /// Set where a record could be neither written nor taken back: what comes after it would be lost.
+    /// Set if a record could be neither written nor removed: records after it would be lost.
     is_broken: bool,
 }
 
 impl<'f> Journal<'f> {
-    /// Opens the journal at a path, and cuts what is torn off its end. There need not be one: it is made when something is
-    /// written.
+    /// Opens the journal at a path, and cuts its incomplete end. A missing one is created by the first write.
     fn open(files: &'f dyn Files, path: PathBuf, beginning: Header) -> Result<Self, JournalError> {
         let (history, n_sound) = take_apart(&path, read(files, &path)?)?;
         if history.version() > VERSION {
@@ -200,29 +182,29 @@ impl<'f> Journal<'f> {
         Ok(journal)
     }
 
-    /// Returns what was recorded.
+    /// Returns the recorded history.
     pub(crate) fn history(&self) -> &History {
         &self.history
     }
 
-    /// Returns how long it is.
+    /// Returns its length in bytes.
     pub(crate) fn n_bytes(&self) -> u64 {
         self.history.bytes.len() as u64
     }
 
-    /// Remembers what the user should know.
+    /// Adds a notice for the user.
     pub(crate) fn notice(&mut self, notice: JournalRepair) {
         if !self.notices.contains(&notice) {
             self.notices.push(notice);
         }
     }
 
-    /// Returns what was found and put right.
+    /// Returns the notices for the user.
     pub(crate) fn into_notices(self) -> Vec<JournalRepair> {
         self.notices
     }
 
-    /// Finds out what came of a change that was interrupted, by what is in the file now.
+    /// Determines the outcome of an interrupted change from the present text of the file.
     pub(crate) fn settle(&mut self, found: &str, time: &str) -> Result<(), JournalError> {
         let Some((change, text)) = self.history.pending() else {
             return Ok(());
@@ -250,8 +232,7 @@ impl<'f> Journal<'f> {
         self.append(time, JournalEvent::Change(Box::new(change)))
     }
 
-    /// Adds a record in one durable step with what must stand before it, and returns its number. Where that fails nothing was
-    /// added.
+    /// Appends a record and the events that must precede it in one durable step, and returns its number. Appends nothing on failure.
     pub(crate) fn append(&mut self, time: &str, kind: JournalEvent) -> Result<u64, JournalError> {
         let mut lines = String::new();
         let is_new = self.history.bytes.is_empty();
@@ -273,7 +254,7 @@ impl<'f> Journal<'f> {
         Ok(seq - 1)
     }
 
-    /// Writes bytes to the end and makes them durable, or takes them back.
+    /// Appends bytes durably, or removes them again.
     fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
         if self.is_broken {
             return Err(io::Error::other("an earlier record could not be written"));
@@ -291,8 +272,7 @@ impl<'f> Journal<'f> {
         written
     }
 
-    /// Opens the file to add to it. What was read is written again where something removed or emptied the file since: records
-    /// that stand alone are no journal.
+    /// Opens the file to append to it. If it was removed or emptied, its known content is written again: records need those before them.
     fn opened(&self) -> io::Result<File> {
         let file = self.files.open_append(&self.path)?;
         let known = &self.history.bytes;
@@ -316,7 +296,7 @@ impl<'f> Journal<'f> {
         }
     }
 
-    /// Cuts the end that was not written whole. It was never acknowledged, but its beginning is kept for the curious.
+    /// Cuts the incomplete end. It was never acknowledged, but its first bytes are recorded for diagnosis.
     fn cut(&mut self, n_sound: usize) -> io::Result<()> {
         const N_KEPT: usize = 1024;
         let torn = self.history.bytes.split_off(n_sound);
@@ -348,16 +328,16 @@ impl<'f> Journal<'f> {
     }
 }
 
-/// What a look at a journal tells, without a lock.
+/// A summary of a journal, read without a lock.
 #[derive(Clone, Debug)]
 pub struct JournalSummary {
-    /// Whose journal it is by now; none where it is empty.
+    /// The last recorded plan of the journal; none if it is empty.
     pub owner: Option<Header>,
-    /// How many bytes at its end were never finished.
+    /// The number of unfinished bytes at its end.
     pub n_torn: u64,
 }
 
-/// Looks at a journal, and changes nothing. One of a later version is an error: it can be read, but not added to.
+/// Reads a journal, and changes nothing. A later version is an error: it can be read, but not extended.
 pub(crate) fn look(files: &dyn Files, path: &Path) -> Result<JournalSummary, JournalError> {
     let bytes = read(files, path)?;
     let n_bytes = bytes.len();
@@ -374,10 +354,10 @@ pub(crate) fn look(files: &dyn Files, path: &Path) -> Result<JournalSummary, Jou
     }
 }
 
-/// The longest journal that is read.
+/// The longest journal that can be read.
 const MAX_BYTES: u64 = 1 << 30;
 
-/// Reads a journal; one that is not there is empty.
+/// Reads a journal; a missing one is empty.
 fn read(files: &dyn Files, path: &Path) -> Result<Vec<u8>, JournalError> {
     let failed = |source| JournalError::Io {
         path: path.to_owned(),
@@ -393,7 +373,7 @@ fn read(files: &dyn Files, path: &Path) -> Result<Vec<u8>, JournalError> {
     Ok(bytes)
 }
 
-/// Returns the records of a journal, and how many of its bytes are sound.
+/// Returns the records of a journal, and the length of its sound part.
 fn take_apart(path: &Path, bytes: Vec<u8>) -> Result<(History, usize), JournalError> {
     let corrupt = |offset, what| JournalError::Corrupt {
         path: path.to_owned(),

@@ -3,7 +3,7 @@
 use super::Redaction;
 use super::values::json_escaped;
 
-/// Returns a text with the secrets replaced in strings that have escapes; none where there are none.
+/// Returns a text with the secrets replaced in strings with escapes; none if there are none.
 pub(super) fn redact_strings(redaction: &Redaction, text: &str) -> Option<String> {
     memchr::memchr(b'\\', text.as_bytes())?;
     let mut out: Option<String> = None;
@@ -14,7 +14,7 @@ pub(super) fn redact_strings(redaction: &Redaction, text: &str) -> Option<String
         let Some(end) = end_of_string(text.as_bytes(), start + 1) else {
             break;
         };
-        // The quote may be one of prose, and the one that ends it the beginning of a string: that is tried next.
+        // The quote may be one of prose, and the one that ends it the start of a string: that is tried next.
         at = end;
         let literal = text.get(start..=end).unwrap_or_default();
         if memchr::memchr(b'\\', literal.as_bytes()).is_none() {
@@ -37,7 +37,7 @@ pub(super) fn redact_strings(redaction: &Redaction, text: &str) -> Option<String
     Some(out)
 }
 
-/// Returns the place of the quote that ends a string.
+/// Returns the offset of the quote that ends a string.
 fn end_of_string(bytes: &[u8], from: usize) -> Option<usize> {
     let mut at = from;
     loop {

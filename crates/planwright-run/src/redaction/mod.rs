@@ -26,7 +26,7 @@ pub use stream::RedactionStream;
 use shapes::{SHAPES, SecretShape};
 use values::{SecretForm, values_of};
 
-/// With more anchors the quickest automaton would take megabytes.
+/// With more anchors the fastest automaton would take megabytes.
 const MAX_DFA_ANCHORS: usize = 500;
 
 /// The secrets that are removed from text. A clone is cheap.
@@ -72,7 +72,7 @@ impl fmt::Debug for Redaction {
 }
 
 impl Redaction {
-    /// Makes a redaction of the variables whose names tell that they hold secrets, and of all known shapes.
+    /// Creates a redaction of the variables whose names indicate secrets, and of all known shapes.
     pub fn of<'v>(variables: impl IntoIterator<Item = (&'v str, &'v str)>) -> Self {
         let patterns = Patterns::new(values_of(variables));
         Redaction {
@@ -80,7 +80,7 @@ impl Redaction {
         }
     }
 
-    /// Makes the same of the variables of an environment.
+    /// Creates a redaction of the variables of an environment.
     pub fn of_environment(environment: &[(OsString, OsString)]) -> Self {
         let text = environment.iter();
         Redaction::of(text.filter_map(|(name, value)| Some((name.to_str()?, value.to_str()?))))
@@ -96,7 +96,7 @@ impl Redaction {
         })
     }
 
-    /// Returns JSON, or text with JSON in it, without secrets, however the strings in it are escaped. JSON stays JSON.
+    /// Returns JSON, or text with JSON in it, without secrets, even if its strings are escaped. JSON stays JSON.
     pub fn json(&self, text: &str) -> RedactedText {
         match json::redact_strings(self, text) {
             Some(redacted) => self.text(&redacted),
@@ -112,20 +112,20 @@ impl Redaction {
         texts.into_iter().for_each(|text| self.clean(text));
     }
 
-    /// Begins a stream of bytes from which secrets are removed wherever the stream is cut.
+    /// Starts a redacted stream of bytes. The result does not depend on where the stream is cut.
     pub fn stream(&self) -> RedactionStream {
         RedactionStream::new(Arc::clone(&self.patterns))
     }
 }
 
-/// What a match of the automaton may be the start of.
+/// What a match of the automaton may start.
 #[derive(Clone, Copy, Debug)]
 enum Meaning {
     Value(usize),
     Shape(&'static SecretShape),
 }
 
-/// A text by which a secret is found, and what it may be the start of.
+/// A text that identifies a secret, and what it may start.
 #[derive(Debug)]
 struct SecretAnchor {
     bytes: Vec<u8>,
@@ -137,7 +137,7 @@ struct Patterns {
     values: Vec<SecretForm>,
     /// The anchors of values before those of shapes, and longer values before shorter ones.
     anchors: Vec<SecretAnchor>,
-    /// The anchors that begin with a byte.
+    /// The anchors that start with a byte.
     by_first: Vec<Vec<usize>>,
     longest_anchor: usize,
 }
@@ -163,7 +163,7 @@ impl Patterns {
                 by_first[usize::from(first)].push(ix);
             }
         }
-        // The kind that does not slow down with the values of an environment.
+        // The kind whose speed does not depend on the values of an environment.
         let kind = (anchors.len() < MAX_DFA_ANCHORS).then_some(AhoCorasickKind::DFA);
         let automaton = AhoCorasick::builder()
             .kind(kind)

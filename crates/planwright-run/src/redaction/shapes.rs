@@ -1,6 +1,6 @@
-//! Secrets by shape: one table of known kinds, and the rules that tell them from ordinary words.
+//! Secrets by shape: one table of known kinds, and the rules that distinguish them from ordinary words.
 //!
-//! A rule sees a bounded window behind its anchor, so that the result does not depend on how a stream is cut.
+//! A rule sees a bounded window after its anchor, so that the result does not depend on how a stream is cut.
 
 use Chars::{Alnum, Base64, Base64Url, Dotted, Hex, Ident, Token68, Upper};
 use ShapeRule::{Authorization, Bearer, Exact, Jwt, MixedWord, Named, NamedWord, PrivateKey, UrlPassword, Word};
@@ -18,7 +18,7 @@ pub(super) struct Window<'b> {
 }
 
 impl Window<'_> {
-    /// Returns a byte; none behind the end of the stream.
+    /// Returns a byte; none after the end of the stream.
     pub(super) fn at(&self, at: usize) -> Result<Option<u8>, WindowTooShort> {
         match self.bytes.get(at) {
             Some(&byte) => Ok(Some(byte)),
@@ -27,7 +27,7 @@ impl Window<'_> {
         }
     }
 
-    /// Returns how many characters of a set there are in a row, up to a number.
+    /// Returns the number of consecutive characters of a set, up to a limit.
     pub(super) fn run(&self, from: usize, chars: Chars, most: usize) -> Result<usize, WindowTooShort> {
         let rest = self.bytes.get(from..).unwrap_or_default();
         let n_chars = rest.iter().take(most).take_while(|&&byte| chars.has(byte)).count();
@@ -41,7 +41,7 @@ impl Window<'_> {
         self.bytes.get(start..end).unwrap_or_default()
     }
 
-    /// Returns whether a word may begin here. The end of an escape, as of a colour or of a line break in JSON, is no part of a word.
+    /// Returns whether a word may start here. The end of an escape, as of a color or of a line break in JSON, is no part of a word.
     pub(super) fn begins_word(&self) -> bool {
         match *self.before {
             [] => true,
@@ -62,18 +62,18 @@ pub(super) struct SecretShape {
     rule: ShapeRule,
 }
 
-/// How the text behind an anchor is told from ordinary words.
+/// The rule that distinguishes the text after an anchor from ordinary words.
 #[derive(Clone, Copy, Debug)]
 enum ShapeRule {
-    /// The anchor begins a word that continues with at least so many characters.
+    /// The anchor starts a word with at least this many more characters.
     Word(Chars, usize),
-    /// The same with a digit, or with small and capital letters, among them.
+    /// Such a word, with a digit, or with lower-case and capital letters, in it.
     MixedWord(Chars, usize),
-    /// The anchor and exactly so many characters are a word.
+    /// The anchor and exactly this many characters are a word.
     Exact(Chars, usize),
-    /// The anchor names a value, which follows behind a separator and has exactly so many characters.
+    /// The anchor names a value, which follows a separator and has exactly this many characters.
     Named(Chars, usize),
-    /// The anchor names a value of at least so many characters.
+    /// The anchor names a value of at least this many characters.
     NamedWord(Chars, usize),
     Jwt,
     Bearer,
@@ -92,7 +92,7 @@ pub(super) enum Chars {
     Ident,
     /// Letters, digits, `-` and `_`.
     Base64Url,
-    /// The same and `.`.
+    /// Letters, digits, `-`, `_` and `.`.
     Dotted,
     /// Letters, digits, `+`, `/` and `=`.
     Base64,
@@ -119,9 +119,9 @@ const fn shape(name: &'static str, anchors: &'static [&'static str], rule: Shape
     SecretShape { name, anchors, rule }
 }
 
-/// The kinds that are known. Of two at one place the first one counts.
+/// The known kinds. If two match at one place, the first one wins.
 pub(super) static SHAPES: &[SecretShape] = &[
-    // Vendors of models.
+    // Model vendors.
     shape("anthropic key", &["sk-ant-"], Word(Base64Url, 16)),
     shape("openrouter key", &["sk-or-v1-"], Word(Alnum, 20)),
     shape(
@@ -130,7 +130,7 @@ pub(super) static SHAPES: &[SecretShape] = &[
         MixedWord(Base64Url, 20),
     ),
     shape("langfuse key", &["sk-lf-"], MixedWord(Base64Url, 20)),
-    // OpenAI's older keys, and those of vendors that follow it.
+    // OpenAI's older keys, and those of vendors that follow its format.
     shape("api key", &["sk-"], MixedWord(Alnum, 20)),
     shape("groq key", &["gsk_"], MixedWord(Alnum, 40)),
     shape("xai key", &["xai-"], MixedWord(Alnum, 40)),
@@ -236,7 +236,7 @@ pub fn shape_names() -> Vec<&'static str> {
     names
 }
 
-/// A secret in a window: its bytes, and what belongs to it behind them.
+/// A secret in a window: its bytes, and the part after them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Secret {
     pub(super) start: usize,
@@ -244,7 +244,7 @@ pub(super) struct Secret {
     pub(super) rest: Rest,
 }
 
-/// What belongs to a secret behind the part that was looked at.
+/// The part of a secret after the examined window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Rest {
     Nothing,
@@ -263,14 +263,14 @@ const MAX_USER_INFO: usize = 300;
 /// The longest separator between a name and its value: quotes, escapes, spaces.
 const MAX_SEPARATOR: usize = 12;
 
-/// How far behind its first line the key of a private key may begin: some have headers.
+/// How far after its first line the key of a private key may start: some have headers.
 const KEY_WINDOW: usize = 400;
 
-/// How many characters in a row make sure that a private key is one.
+/// How many consecutive characters identify a private key.
 const MIN_KEY_RUN: usize = 24;
 
 impl SecretShape {
-    /// Returns the secret whose anchor is at the start of a window; none where it is none.
+    /// Returns the secret whose anchor is at the start of a window; none if it is none.
     pub(super) fn find(&self, window: &Window<'_>, n_anchor: usize) -> Result<Option<Secret>, WindowTooShort> {
         if self.is_word() && !window.begins_word() {
             return Ok(None);
@@ -300,7 +300,7 @@ impl SecretShape {
         }
     }
 
-    /// Returns whether the anchor is the beginning of a word, and not a part of one.
+    /// Returns whether the anchor is the start of a word, and not a part of one.
     fn is_word(&self) -> bool {
         match self.rule {
             ShapeRule::Word(..)
@@ -308,7 +308,7 @@ impl SecretShape {
             | ShapeRule::Exact(..)
             | ShapeRule::Jwt
             | ShapeRule::Bearer => {
-                // `:_authToken=` and `;AccountKey=` are known by their names.
+                // `:_authToken=` and `;AccountKey=` are identified by their names.
                 !self.anchors.iter().any(|anchor| anchor.ends_with(['=', '/']))
             }
             ShapeRule::Named(..)
@@ -341,7 +341,7 @@ fn is_mixed(body: &[u8]) -> bool {
     has(u8::is_ascii_digit) || has(u8::is_ascii_lowercase) && has(u8::is_ascii_uppercase)
 }
 
-/// Returns where the value behind a name and its separator begins; none where there is no separator.
+/// Returns where the value after a name and its separator starts; none without a separator.
 fn value_start(window: &Window<'_>, from: usize) -> Result<Option<usize>, WindowTooShort> {
     let mut at = from;
     let mut separates = false;
@@ -392,7 +392,7 @@ fn jwt(window: &Window<'_>) -> Result<Option<Secret>, WindowTooShort> {
     }))
 }
 
-/// A token behind the word `Bearer`, which is an ordinary word as well.
+/// A token after the word `Bearer`, which is also an ordinary word.
 fn bearer(window: &Window<'_>, n_anchor: usize) -> Result<Option<Secret>, WindowTooShort> {
     let n_chars = window.run(n_anchor, Chars::Token68, WORD_WINDOW)?;
     let token = window.slice(n_anchor, n_anchor + n_chars);
@@ -405,7 +405,7 @@ fn bearer(window: &Window<'_>, n_anchor: usize) -> Result<Option<Secret>, Window
     }))
 }
 
-/// The header of a request: a scheme and what it is given.
+/// The header of a request: a scheme and its value.
 fn authorization(window: &Window<'_>, n_anchor: usize) -> Result<Option<Secret>, WindowTooShort> {
     let Some(at) = value_start(window, n_anchor)? else {
         return Ok(None);
@@ -432,7 +432,7 @@ fn authorization(window: &Window<'_>, n_anchor: usize) -> Result<Option<Secret>,
     }))
 }
 
-/// Returns whether base64 stands for a name, a colon and something.
+/// Returns whether base64 decodes to a name, a colon and more.
 fn is_user_and_password(token: &[u8]) -> bool {
     let sextet = |byte: u8| match byte {
         b'A'..=b'Z' => Some(u32::from(byte - b'A')),
@@ -465,7 +465,7 @@ fn is_user_and_password(token: &[u8]) -> bool {
     is_text && bytes.contains(&b':') && std::str::from_utf8(&bytes).is_ok()
 }
 
-/// `scheme://user:password@host`. A password that names a variable or leaves something out is none.
+/// `scheme://user:password@host`. A variable or a placeholder in place of the password does not count.
 fn url_password(window: &Window<'_>, n_anchor: usize) -> Result<Option<Secret>, WindowTooShort> {
     let mut colon = None;
     let mut end = None;
@@ -510,7 +510,7 @@ fn private_key(window: &Window<'_>, n_anchor: usize) -> Result<Option<Secret>, W
             return Ok(None);
         }
     }
-    // A key has a long row of characters; a sentence about keys has none.
+    // A key has a long run of characters; a sentence about keys has none.
     let mut n_row = 0;
     let mut lines = KeyLines::default();
     let start = at + 5;
@@ -533,7 +533,7 @@ fn private_key(window: &Window<'_>, n_anchor: usize) -> Result<Option<Secret>, W
 
 const MAX_KEY_BYTES: u32 = 64 * 1024;
 
-/// The lines of a private key, up to the end of its last one: as a file has them, indented, numbered, or within JSON.
+/// The lines of a private key, up to the end of its last one: as in a file, indented, numbered, or within JSON.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct KeyLines {
     n_bytes: u32,
@@ -545,7 +545,7 @@ pub(super) struct KeyLines {
 }
 
 impl KeyLines {
-    /// Takes the next byte; returns whether it belongs to the key.
+    /// Takes the next byte. Returns whether it belongs to the key.
     pub(super) fn takes(&mut self, byte: u8) -> bool {
         self.n_bytes += 1;
         if self.is_over || self.n_bytes > MAX_KEY_BYTES || !self.may_have(byte) {
@@ -564,7 +564,7 @@ impl KeyLines {
         let [before, last] = self.before;
         match byte {
             b' ' if self.is_in_last_line => true,
-            // Between words a space ends the block; before or after what stands at the margin of a line it does not.
+            // A space between words ends the block; next to a line number or a margin it does not.
             b' ' => {
                 let is_escape = before == b'\\' && matches!(last, b'n' | b'r' | b't');
                 is_escape

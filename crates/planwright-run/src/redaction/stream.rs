@@ -6,17 +6,17 @@ use std::sync::Arc;
 use super::shapes::{Rest, Secret, SecretShape, Window, WindowTooShort};
 use super::{Meaning, Patterns};
 
-/// How many bytes before a window its rules can see.
+/// How many bytes before a window its rules see.
 const MAX_CONTEXT: usize = 8;
 
 /// Removes secrets from bytes that come one after another.
 pub struct RedactionStream {
     patterns: Arc<Patterns>,
-    /// The end of what came, which may become a secret.
+    /// The end of the input, which may become a secret.
     held: Vec<u8>,
-    /// The last bytes before that.
+    /// The last bytes before the held ones.
     context: Vec<u8>,
-    /// What belongs to the last secret and may still come.
+    /// The rest of the last secret, which may follow.
     rest: Rest,
 }
 
@@ -38,7 +38,7 @@ impl RedactionStream {
         }
     }
 
-    /// Takes bytes, and returns those of all that came that are known to be free of secrets and were not returned yet.
+    /// Takes bytes, and returns the bytes that are known to be free of secrets and were not returned yet.
     pub fn push<'b>(&mut self, bytes: &'b [u8]) -> Cow<'b, [u8]> {
         if self.held.is_empty() && self.rest == Rest::Nothing && self.patterns.automaton.find(bytes).is_none() {
             let n_held = self.n_begun(bytes, 0);
@@ -52,18 +52,18 @@ impl RedactionStream {
         Cow::Owned(self.take(&all, false))
     }
 
-    /// Returns what was held back, when nothing more comes.
+    /// Returns the held bytes at the end of the input.
     pub fn finish(&mut self) -> Vec<u8> {
         let held = std::mem::take(&mut self.held);
         self.take(&held, true)
     }
 
-    /// Returns what is known of these bytes, and holds the others back.
+    /// Returns the decided bytes, and holds the others.
     fn take(&mut self, bytes: &[u8], is_last: bool) -> Vec<u8> {
         let patterns = Arc::clone(&self.patterns);
         let mut out = Vec::with_capacity(bytes.len());
         let mut at = self.skip_rest(bytes, 0);
-        // Where the search continues: bytes before it are known to begin nothing.
+        // Where the search continues: no secret starts before it.
         let mut from = at;
         loop {
             let found = patterns.automaton.find(bytes.get(from..).unwrap_or_default());
@@ -93,7 +93,7 @@ impl RedactionStream {
         out
     }
 
-    /// Keeps the bytes from `end` on for later, and those before it as what came before.
+    /// Holds the bytes from `end` on, and keeps those before it as context.
     fn hold(&mut self, bytes: &[u8], end: usize) {
         self.remember(bytes.get(..end).unwrap_or_default());
         self.held = bytes.get(end..).unwrap_or_default().to_vec();
@@ -106,7 +106,7 @@ impl RedactionStream {
         self.context.extend_from_slice(&bytes[bytes.len() - n_new..]);
     }
 
-    /// Returns where the bytes end that belong to the last secret.
+    /// Returns where the bytes of the last secret end.
     fn skip_rest(&mut self, bytes: &[u8], from: usize) -> usize {
         let rest = bytes.get(from..).unwrap_or_default();
         let n_own = match &mut self.rest {
@@ -120,7 +120,7 @@ impl RedactionStream {
         from + n_own
     }
 
-    /// Returns how many bytes at the end may be the beginning of an anchor.
+    /// Returns how many bytes at the end may start an anchor.
     fn n_begun(&self, bytes: &[u8], from: usize) -> usize {
         let most = (bytes.len() - from).min(self.patterns.longest_anchor.saturating_sub(1));
         let begins = |n: &usize| {
@@ -132,7 +132,7 @@ impl RedactionStream {
         (1..=most).rev().find(begins).unwrap_or(0)
     }
 
-    /// Returns the secret that an anchor at a place is the beginning of, and what replaces it.
+    /// Returns the secret that an anchor at an offset starts, and its replacement.
     fn secret_at(
         &self,
         patterns: &Patterns,
@@ -206,7 +206,7 @@ impl Patterns {
         }))
     }
 
-    /// Returns the secret of a shape. Where it is a known value, it is called by the name of that.
+    /// Returns the secret of a shape. A known value is named after its variable.
     fn shape_in(
         &self,
         window: &Window<'_>,

@@ -17,7 +17,7 @@ fn shapes_only() -> Redaction {
 #[track_caller]
 fn check(redaction: &Redaction, text: &str, expected: &str) {
     assert_eq!(redaction.text(text).as_str(), expected);
-    // The result is the same wherever the stream is cut, and twice is as once.
+    // The result is the same wherever the stream is cut, and redacting it again changes nothing.
     for cut in 0..=text.len() {
         let mut stream = redaction.stream();
         let mut out = stream.push(&text.as_bytes()[..cut]).into_owned();

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-/// The shortest value that is taken for a secret: shorter ones would be found in many words.
+/// The shortest value that counts as a secret: shorter ones occur in many words.
 const MIN_BYTES: usize = 8;
 
-/// The shortest value that is also looked for as base64: what remains of a shorter one could be any word.
+/// The shortest value that is also searched as base64: what remains of a shorter one could be any word.
 const MIN_BASE64: usize = 12;
 
 /// Parts of the names of variables that hold secrets.
@@ -29,13 +29,13 @@ pub(super) struct SecretForm {
 }
 
 impl SecretForm {
-    /// Returns the bytes by which it is found.
+    /// Returns the bytes that identify it.
     pub(super) fn anchor(&self) -> &[u8] {
         self.bytes.get(..MIN_BYTES).unwrap_or(&self.bytes)
     }
 }
 
-/// Returns the secrets among variables in all their forms, the longest first: one that is part of another is looked for after it.
+/// Returns the secrets among variables in all their forms, the longest first: a secret that is part of another is searched after it.
 pub(super) fn values_of<'v>(variables: impl IntoIterator<Item = (&'v str, &'v str)>) -> Vec<SecretForm> {
     let is_telling = |name: &str| {
         let name = name.to_ascii_uppercase();
@@ -58,7 +58,7 @@ pub(super) fn values_of<'v>(variables: impl IntoIterator<Item = (&'v str, &'v st
     found
 }
 
-/// Returns a value as programs print it: as it is, in JSON and in JSON within JSON, in URLs, in HTML, and as base64.
+/// Returns a value as programs print it: plain, in JSON and in JSON within JSON, in URLs, in HTML, and as base64.
 fn forms(value: &str) -> Vec<Vec<u8>> {
     let escaped = json_escaped(value);
     let with_solidus = escaped.replace('/', "\\/");
@@ -87,14 +87,14 @@ fn forms(value: &str) -> Vec<Vec<u8>> {
     forms
 }
 
-/// Returns a text as JSON has it between quotes.
+/// Escapes a text for a JSON string.
 pub(super) fn json_escaped(text: &str) -> String {
     let quoted = serde_json::Value::from(text).to_string();
     let inner = quoted.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
     inner.unwrap_or(text).to_owned()
 }
 
-/// Returns the same with all that is not ASCII as escapes.
+/// Escapes a text for a JSON string, with escapes for everything that is not ASCII.
 fn ascii_escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -116,7 +116,7 @@ fn html_escaped(text: &str) -> String {
     text.replace('"', "&quot;").replace('\'', "&#39;")
 }
 
-/// Returns a text as URLs have it. `kept` is what stays as it is besides letters, digits and `-._~`.
+/// Encodes a text for URLs. `kept` are the unchanged characters in addition to letters, digits and `-._~`.
 fn url_encoded(text: &str, space: &str, is_upper: bool, kept: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for byte in text.bytes() {
@@ -131,7 +131,7 @@ fn url_encoded(text: &str, space: &str, is_upper: bool, kept: &str) -> String {
     out
 }
 
-/// Returns the characters of base64 that depend on a value alone where it begins `offset` bytes into a group of three.
+/// Returns the characters of base64 that depend on a value alone, if it starts `offset` bytes into a group of three.
 fn base64_within(value: &[u8], offset: usize, alphabet: &[u8; 64]) -> Vec<u8> {
     let bits: Vec<bool> = value
         .iter()

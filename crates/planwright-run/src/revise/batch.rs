@@ -12,22 +12,19 @@ use super::{
 };
 use crate::journal::ManualVerification;
 
-/// One verb for one task, as part of many.
+/// One verb for one task, as part of a batch.
 #[derive(Clone, Debug)]
 pub struct BatchRequest<'a> {
-    /// The task's name.
     pub task: String,
-    /// What to do to it.
     pub request: VerbRequest<'a>,
-    /// Who decided, where that is not who did the work.
+    /// The user or process that decided, if another one did the work.
     pub decided_by: Option<&'a str>,
-    /// How it was verified.
     pub verified: Option<ManualVerification>,
 }
 
-/// Does verbs to tasks, one after another, as one change of the file and of the history, which has this verb. Each is refused by
-/// itself: what came of it is returned in its place. Where all are refused, nothing is written. A name that the plan does not
-/// have is refused without the names that it has.
+/// Applies verbs to tasks, one after another, as one change of the file and of the history, which records this verb. Each may be refused
+/// separately, and each result has its index. If all are refused, nothing is written. The error for an unknown name does not list known
+/// names.
 pub fn transitions(
     target: ChangeTarget<'_>,
     verb: &str,
@@ -57,19 +54,19 @@ pub fn transitions(
     Ok((revised, results))
 }
 
-/// Where the words for states that only the journal holds are kept.
+/// Where the notes for states that only the journal holds are stored.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum NotePlacement {
-    /// With the change, for all of them.
+    /// With the change, for all states.
     ByChange,
     /// With each state.
     ByState,
 }
 
-/// The tasks of a plan by what users call them.
+/// The tasks of a plan by their names for users.
 struct TaskNames<'p> {
     names: HashMap<Cow<'p, str>, usize>,
-    /// Ids of tasks that have another name.
+    /// The ids of tasks that have another name.
     ids: HashMap<&'p str, usize>,
 }
 
@@ -94,7 +91,7 @@ impl<'p> TaskNames<'p> {
 }
 
 impl PendingChange<'_> {
-    /// Does verbs to tasks by their names, one after another, and returns what came of each.
+    /// Applies verbs to tasks by their names, one after another, and returns the result of each.
     pub(super) fn transitions(
         &mut self,
         asked: &[(&str, VerbRequest<'_>)],
@@ -143,10 +140,10 @@ impl PendingChange<'_> {
     }
 }
 
-/// Returns what became of tasks by one request.
+/// Returns the transitions of tasks by one request.
 fn steps_of(plan: &Plan, made: &RequestResult) -> Vec<TaskTransition> {
     let name_of = |ix: usize| plan.task_name(ix).into_owned();
-    // One more reason for being skipped is no move.
+    // A further skip cause is no move.
     let moves = made
         .moves
         .iter()

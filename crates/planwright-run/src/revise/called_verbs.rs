@@ -13,7 +13,7 @@ use crate::runs::MovedTask;
 use crate::runs::state::{RunState, TaskRun, TaskState};
 use crate::store::{PlanFile, history};
 
-/// Returns whether the last that was recorded of a task is that it was started by hand, not by a run.
+/// Returns whether the last record of a task is that a person started it, not a run.
 pub(crate) fn was_started_by_hand(path: &Path, plan: &Plan, task: &str) -> bool {
     last_verbs(path, plan)
         .get(task)
@@ -26,16 +26,16 @@ pub(crate) struct LastVerb {
     pub(crate) verb: String,
     /// When it was called, as RFC 3339 in UTC.
     pub(crate) at: String,
-    /// The state that the task got; none in journals of earlier versions.
+    /// The new state of the task; none in journals of earlier versions.
     pub(crate) to: Option<State>,
-    /// Who called it, where the journal has it.
+    /// The caller, if the journal has it.
     pub(crate) by: Option<String>,
     /// Whether commands verified it before.
     pub(crate) verified: bool,
 }
 
-/// Notes in the state of a run which of its unfinished tasks another process brought to an end afterwards: a verb, or the later run
-/// that landed what was approved. The journal is that of the plan at `path`.
+/// Adds to the state of a run which of its unfinished tasks another process finished afterwards, by a verb or by a later run that landed
+/// approved work. The journal is that of the plan at `path`.
 pub fn note_take_overs(state: &mut RunState, path: &Path, id: Option<&str>) {
     let is_unfinished = |task: &&TaskRun| {
         let is_known = task.taken_over.as_ref().is_some_and(|moved| moved.verified);
@@ -70,13 +70,13 @@ pub fn note_take_overs(state: &mut RunState, path: &Path, id: Option<&str>) {
 }
 
 impl LastVerb {
-    /// Returns the move by which another process brought a task to an end after a time; none where no verb did.
+    /// Returns the move by which another process finished a task after a time; none if no verb did.
     pub(crate) fn take_over(&self, task: &str, since: &str) -> Option<MovedTask> {
         let is_end = matches!(self.to, Some(State::Done | State::Failed | State::Skipped));
         is_end.then(|| self.moved(task, since)).flatten()
     }
 
-    /// Returns the move that another process made of a task after a time; none where no verb did.
+    /// Returns the move of a task by another process after a time; none if no verb moved it.
     fn moved(&self, task: &str, since: &str) -> Option<MovedTask> {
         let to = self.to.filter(|_| self.verb != RUN_VERB && self.at.as_str() > since)?;
         Some(MovedTask {
@@ -88,16 +88,16 @@ impl LastVerb {
     }
 }
 
-/// Returns for each task the last verb that moved it. A journal that cannot be read has none.
+/// Returns the last verb that moved each task; empty if the journal cannot be read.
 pub(crate) fn last_verbs(path: &Path, plan: &Plan) -> HashMap<String, LastVerb> {
     last_verbs_of(path, plan_id(plan))
 }
 
-/// Returns the same for a plan by its id.
+/// Returns the last verbs of a plan with this id.
 pub(crate) fn last_verbs_of(path: &Path, id: Option<&str>) -> HashMap<String, LastVerb> {
     let file = PlanFile { path, id };
     let history = history(file).unwrap_or_default();
-    // A verb that was undone leaves the tasks as the one before it did. What a run did is not undone so: its tasks are offered again.
+    // An undone verb leaves the tasks as the one before it did. Changes by a run are different: undoing them makes the tasks pending.
     let is_undone = |past: &&PastChange| past.undone_by.is_some() && past.change.verb != RUN_VERB;
     let undone: HashSet<u64> = history
         .changes()
@@ -141,7 +141,7 @@ pub(crate) fn last_verbs_of(path: &Path, id: Option<&str>) -> HashMap<String, La
     verbs
 }
 
-/// Returns the number that the next record of a plan's journal gets; 0 where the journal cannot be read.
+/// Returns the number of the next record in a plan's journal; 0 if the journal cannot be read.
 pub(crate) fn next_record(path: &Path, plan: &Plan) -> u64 {
     let file = PlanFile {
         path,
@@ -150,7 +150,7 @@ pub(crate) fn next_record(path: &Path, plan: &Plan) -> u64 {
     history(file).map_or(0, |history| history.next_seq())
 }
 
-/// What a verb did to a task.
+/// A move of a task by a verb.
 #[derive(Debug)]
 struct CalledMove {
     verb: String,
@@ -159,19 +159,19 @@ struct CalledMove {
     seq: u64,
 }
 
-/// What verbs did to a plan since a record of its journal.
+/// The verbs called on a plan since a record of its journal.
 #[derive(Debug, Default)]
 pub(crate) struct CalledVerbs {
-    /// For each task the last verb that moved it.
+    /// The last verb that moved each task.
     moves: HashMap<String, CalledMove>,
     /// The verb of the last change, and its tasks.
     last: Option<(String, Vec<String>)>,
-    /// What the last change left in the file.
+    /// The text after the last change.
     last_text: Option<Digest>,
 }
 
 impl CalledVerbs {
-    /// Reads the journal of a plan. A change that never reached the file does not count; a journal that cannot be read has none.
+    /// Reads the journal of a plan. A change that never reached the file does not count. A journal that cannot be read has no verbs.
     pub(crate) fn since(path: &Path, plan: &Plan, since: u64) -> Self {
         let file = PlanFile {
             path,
@@ -199,7 +199,7 @@ impl CalledVerbs {
         called
     }
 
-    /// Returns the last verb that moved a task, and the state that it got.
+    /// Returns the last verb that moved a task, and its new state.
     pub(crate) fn last_move(&self, task: &str) -> Option<(&str, State)> {
         self.moves.get(task).map(|moved| (moved.verb.as_str(), moved.to))
     }
@@ -209,12 +209,12 @@ impl CalledVerbs {
         self.moves.get(task).map(|moved| moved.seq)
     }
 
-    /// Returns who called the last verb that moved a task, where the journal has it.
+    /// Returns the caller of the last verb that moved a task, if the journal has it.
     pub(crate) fn mover(&self, task: &str) -> Option<&str> {
         self.moves.get(task)?.by.as_deref()
     }
 
-    /// Returns the verb that made a text of the one before it by a change of a task.
+    /// Returns the verb that produced a text by a change of a task.
     pub(crate) fn verb_of_text(&self, text: &SourceText, task: &str) -> Option<&str> {
         let (verb, tasks) = self.last.as_ref()?;
         let is_it = self.last_text == Some(Digest::of(text.as_str())) && tasks.iter().any(|named| named == task);

@@ -40,18 +40,17 @@ pub use transition::{Foreseen, VerbCall, expired_names, foresee, transition, tra
 pub use undo::{UndoCall, undo};
 pub use version::{VersionContent, VersionRequest, Versioned, new_version_of, newest_version};
 
-/// A plan file that is to be changed.
+/// A plan file to change.
 #[derive(Clone, Copy)]
 pub struct ChangeTarget<'a> {
-    /// Where it is.
     pub path: &'a Path,
-    /// The dialect to read it in, whatever it looks like.
+    /// The dialect to read it in, if the user forces one.
     pub forced: Option<&'static dyn Dialect>,
     /// Whether to stop before anything is written.
     pub dry: bool,
 }
 
-/// Which tasks a verb is about.
+/// The tasks of a verb.
 #[derive(Clone, Copy, Debug)]
 pub enum Pick<'a> {
     /// Those with these names.
@@ -60,45 +59,40 @@ pub enum Pick<'a> {
     Next(usize),
 }
 
-/// What became of one task.
+/// A state transition of one task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TaskTransition {
-    /// Its name.
     pub task: String,
-    /// The state before.
     pub from: State,
-    /// The state after.
     pub to: State,
-    /// The task whose move brought this about.
+    /// The task whose move caused it.
     pub cause: Option<String>,
-    /// Which attempt failed, and how many there may be, where the dialect counts them.
+    /// The number of the failed attempt and the limit, if the dialect counts them.
     pub attempt: Option<(u64, u64)>,
 }
 
-/// A change that was made, or would be.
+/// A change that was made, or would be in a dry run.
 pub struct Revised {
-    /// The text before.
     pub before: SourceText,
-    /// The text after.
     pub text: SourceText,
-    /// The plan after, with the states that only the journal holds. Places are those of [`Inspection::source`], which may be the text
-    /// before: names, titles and dependencies are the same in both then.
+    /// The plan after the change, with the states that only the journal holds. Its spans refer to [`Inspection::source`], which may be the
+    /// text before: then names, titles and dependencies are the same in both.
     pub after: Inspection,
-    /// What became of which task.
+    /// The transitions of tasks.
     pub steps: Vec<TaskTransition>,
-    /// What became of the plan as a whole, where that was asked for.
+    /// The transition of the whole plan, if requested.
     pub plan_step: Option<PlanMove>,
-    /// What the journal has of it.
+    /// Its record in the journal.
     pub record: ChangeRecord,
-    /// The number of the change in the journal; none where nothing was written.
+    /// The number of the change in the journal; none if nothing was written.
     pub change: Option<u64>,
-    /// Which bytes of the journal came with it.
+    /// The bytes of the journal that were added.
     pub recorded: Range<u64>,
-    /// What was found and put right on the way.
+    /// Repairs and discoveries while the journal was opened.
     pub notices: Vec<JournalRepair>,
-    /// What else the edits did, and what the user may want to look at, in words.
+    /// Further effects of the edits, and remarks for the user, in words.
     pub notes: Vec<String>,
-    /// Why the file that points at the plan is not in step with it.
+    /// Why the pointer file was not updated.
     pub pointer: Option<PointerError>,
 }
 
@@ -107,65 +101,53 @@ pub struct Revised {
 pub enum ReviseError {
     /// The plan has no such task.
     NoSuchTask {
-        /// The name.
         name: String,
-        /// Names it has.
+        /// Similar names, or all of them.
         known: Vec<String>,
     },
     /// No task has the name, and the text has syntax errors, so that the task may be in a part that cannot be read.
     DoubtfulPlan { name: String },
-    /// Several tasks have the name.
+    /// The name is ambiguous.
     SeveralTasks {
-        /// The name.
         name: String,
-        /// The lines that they begin in.
+        /// The lines in which the tasks begin.
         lines: Vec<usize>,
     },
     /// No task is ready.
     NothingReady,
-    /// There is nothing to take back.
+    /// There is no change to undo.
     NothingToUndo,
-    /// The last change is that of a run which works on the plan.
-    UndoDuringRun {
-        /// The process of the run.
-        pid: u32,
-    },
+    /// The last change belongs to an active run of the plan.
+    UndoDuringRun { pid: u32 },
     /// A run works on the task, and knows its attempt by the name of the task.
     RenameDuringRun {
         task: String,
         /// The process of the run.
         pid: u32,
     },
-    /// What is to be taken back has been edited since.
+    /// The change to undo has been edited since.
     EditedSince {
-        /// The change.
         change: Box<PastChange>,
-        /// A text that the change wrote, and that the file does not have any more.
+        /// A text that the change wrote, and that the file no longer has.
         missing: Option<String>,
     },
-    /// The file is not what it was when an editor was opened on it.
+    /// The file has changed since the editor was opened.
     ChangedMeanwhile,
     /// A gate is closed.
     Closed(Closed),
     /// The task is held by another owner.
     NotTheirs {
-        /// The task.
         task: String,
-        /// Why it is not theirs who called.
+        /// Why the caller is not the holder.
         why: Box<NotHolder>,
     },
-    /// The core would not.
+    /// The core refused the change.
     Problem(Problem),
-    /// A place of this text stands in the way: the plan's, or what edits before had made of it.
-    InTheWay {
-        /// What is in the way.
-        problem: Problem,
-        /// The text.
-        source: SourceText,
-    },
-    /// The store could not.
+    /// A place in this text prevents the change. The text is the plan's, or the result of earlier edits.
+    InTheWay { problem: Problem, source: SourceText },
+    /// The store returned an error.
     Store(StoreError),
-    /// A file of its own could not be made.
+    /// A new file could not be created.
     Created(CreateError),
 }
 
@@ -190,7 +172,7 @@ impl From<LoadError> for ReviseError {
     }
 }
 
-/// Does a verb to a whole plan. Where the configuration asks for approval and the file has no place for it, the journal has it.
+/// Applies a verb to a whole plan. If the configuration requires an approval that the file cannot store, the journal stores it.
 pub fn transition_plan(
     target: ChangeTarget<'_>,
     request: &PlanRequest<'_>,
@@ -224,14 +206,14 @@ fn states_by_name(plan: &Plan) -> BTreeMap<String, State> {
     named.collect()
 }
 
-/// Returns the tasks that are in a state, in the order of the plan.
+/// Returns the tasks in a state, in the order of the plan.
 pub(crate) fn names_in(plan: &Plan, state: State) -> Vec<String> {
     let tasks = plan.tasks().iter().enumerate();
     let found = tasks.filter(|(_, task)| task.status.state() == Some(state));
     found.map(|(ix, _)| plan.task_name(ix).into_owned()).collect()
 }
 
-/// Returns the states that tasks got from one text of a plan to the next.
+/// Returns the state changes from one text of a plan to the next.
 pub fn moves_between(path: &Path, before: &SourceText, after: &SourceText) -> Vec<StateChange> {
     let states = |text: &SourceText| {
         let linked = open(text, Some(path), None).0.inspection.plan;
@@ -253,8 +235,8 @@ fn moved_states(before: &BTreeMap<String, State>, after: BTreeMap<String, State>
     moved.collect()
 }
 
-/// Edits the list of tasks. `edit_of` is asked for one edit after another, each for the plan as it is by then, until it
-/// has no more: tasks are named by their place, which edits change.
+/// Edits the list of tasks. Calls `edit_of` for one edit after another, each with the plan after the earlier ones, until it returns none:
+/// tasks are named by their index, which edits change.
 pub fn edit<'e>(
     target: ChangeTarget<'_>,
     verb: &str,
@@ -275,7 +257,7 @@ pub fn edit<'e>(
             pending.edit(&edit, now)?;
             n_edits += 1;
         }
-        // What was added is known by now, and was not before.
+        // The names of added tasks are known only now.
         if pending.change.tasks.is_empty() {
             pending.change.tasks = names.to_vec();
         }
@@ -284,7 +266,7 @@ pub fn edit<'e>(
     })
 }
 
-/// Gives a plan the text that its user made of the text `seen`. Where the file has another text by now, nothing is written.
+/// Gives a plan the text that its user made of the text `seen`. Writes nothing if the file has changed since.
 pub fn edit_text(
     target: ChangeTarget<'_>,
     seen: &SourceText,
@@ -365,8 +347,8 @@ fn no_such_task(plan: &Plan, name: &str) -> ReviseError {
     }
 }
 
-/// Gives a plan the states that only the journal holds, and returns all that it knows of them. Where the plan's own file has them all
-/// the journal is not read.
+/// Gives a plan the states that only the journal holds, and returns all of them. Does not read the journal if the plan's own file has all
+/// states.
 pub fn take_states(inspection: &mut Inspection, path: &Path) -> Result<BTreeMap<String, JournalTaskState>, StoreError> {
     let needs_journal = |linked: &&mut LinkedPlan| !is_all_written(&linked.plan) || may_be_offered(&linked.plan);
     let Some(linked) = inspection.plan.as_mut().filter(needs_journal) else {
@@ -404,13 +386,13 @@ fn is_all_written(plan: &Plan) -> bool {
         .all(|state| machine.is_written(state) || (state == State::Blocked && !machine.can_block))
 }
 
-/// Returns names in their order, each once.
+/// Returns names in their order, without duplicates.
 pub fn each_once<'n>(names: impl IntoIterator<Item = &'n String>) -> Vec<String> {
     let mut seen = BTreeSet::new();
     names.into_iter().filter(|name| seen.insert(*name)).cloned().collect()
 }
 
-/// Where a change is prepared: the plan as it is so far, and what is to be recorded.
+/// A change in preparation: the plan so far, and the record.
 struct PendingChange<'a> {
     target: ChangeTarget<'a>,
     facts: DiskFacts,
@@ -420,13 +402,13 @@ struct PendingChange<'a> {
     steps: Vec<TaskTransition>,
     plan_step: Option<PlanMove>,
     notes: Vec<Note>,
-    /// Moves in it are states that tasks have as before, and that only the journal has to record again.
+    /// Its moves are states of the journal that stay the same and must be recorded again.
     change: ChangeRecord,
-    /// The states before, where those after are to be compared with them.
+    /// The states before, if they must be compared with those after.
     states_before: Option<BTreeMap<String, State>>,
-    /// Nothing was done after all, and nothing is to be written.
+    /// Whether nothing was changed, so that nothing is written.
     is_idle: bool,
-    /// The caller shows what the text after says, with its places.
+    /// Whether the caller shows the text after the change, with its spans.
     shows_text: bool,
 }
 
@@ -460,7 +442,7 @@ impl<'a> PendingChange<'a> {
         pending
     }
 
-    /// Returns what is to be written and recorded.
+    /// Returns the text and the record to write.
     fn finish(mut self, before: &SourceText) -> Draft {
         let restated = std::mem::take(&mut self.change.moves);
         self.change.moves = self.moves().into_iter().chain(restated).collect();
@@ -500,7 +482,7 @@ impl<'a> PendingChange<'a> {
             .ok_or(ReviseError::Problem(Problem::NoPlan))
     }
 
-    /// Remembers the states of the tasks: the change does more than to move tasks.
+    /// Remembers the states of the tasks, because the change does more than move tasks.
     fn compare_states(&mut self) {
         self.states_before = self.linked().ok().map(|linked| states_by_name(&linked.plan));
     }
@@ -543,7 +525,7 @@ impl<'a> PendingChange<'a> {
         choose(self.target, &self.facts, |choice| call(&self.open, choice))
     }
 
-    /// Makes a change of the plan so far. The states of the journal still hold.
+    /// Applies a change to the plan so far. The states of the journal stay valid.
     fn make<T>(
         &mut self,
         change: impl FnOnce(&Open, &Choice<'_>) -> Result<(ChangedText, T), Problem>,
@@ -574,7 +556,7 @@ impl<'a> PendingChange<'a> {
         });
     }
 
-    /// Records that the journal's state of a task does not count any more, and returns it: an id that is used again is another task's.
+    /// Records that the journal's state of a task no longer applies, and returns it: a reused id is another task's.
     fn forget_state(&mut self, task: &str) -> Option<State> {
         let state = self.states.get(task).copied();
         if state.is_some() {
@@ -610,7 +592,7 @@ impl<'a> PendingChange<'a> {
     }
 }
 
-/// Calls with how the text of a file is read.
+/// Calls a function with the choice of the file's dialect.
 fn choose<T>(target: ChangeTarget<'_>, facts: &DiskFacts, call: impl FnOnce(&Choice<'_>) -> T) -> T {
     call(&Choice {
         dialects: DIALECTS,
@@ -620,7 +602,7 @@ fn choose<T>(target: ChangeTarget<'_>, facts: &DiskFacts, call: impl FnOnce(&Cho
     })
 }
 
-/// Keeps the text that the place of a refusal is in.
+/// Adds the text to a refusal that has a span in it.
 fn located(problem: Problem, source: &SourceText) -> ReviseError {
     match problem {
         problem @ (Problem::Unpatchable(_) | Problem::Place { .. }) => ReviseError::InTheWay {
@@ -631,7 +613,7 @@ fn located(problem: Problem, source: &SourceText) -> ReviseError {
     }
 }
 
-/// Prepares a change on the newest text and has it written.
+/// Prepares a change on the newest text and writes it.
 fn revise(
     target: ChangeTarget<'_>,
     verb: &str,
@@ -640,21 +622,21 @@ fn revise(
     Revision::open(target, verb)?.make(prepare)
 }
 
-/// A change that was prepared.
+/// A prepared change.
 struct Draft {
     revised: Revised,
     is_idle: bool,
 }
 
-/// A change of one plan, from the first reading to the store.
+/// A change of one plan, from the first read to the store.
 struct Revision<'a> {
     target: ChangeTarget<'a>,
     verb: String,
-    /// The text that was read before the lock was taken. Mostly it is still there then.
+    /// The text that was read before the lock was taken. Usually the file still has it then.
     source: SourceText,
     opened: Option<(Open, DiskFacts)>,
     id: Option<String>,
-    /// The change that was prepared for that text, and the number of the next record of the journal then.
+    /// The change prepared for that text, and the number of the journal's next record then.
     draft: Option<(Draft, u64)>,
 }
 
@@ -674,7 +656,7 @@ impl<'a> Revision<'a> {
         })
     }
 
-    /// Prepares the change without a lock. [`Revision::make`] takes it, unless the plan or its journal has changed by then.
+    /// Prepares the change without a lock. [`Revision::make`] uses it, unless the plan or its journal has changed.
     fn foresee(
         &mut self,
         prepare: impl FnMut(&mut PendingChange<'_>) -> Result<(), ReviseError>,
@@ -709,7 +691,7 @@ impl<'a> Revision<'a> {
         Ok(pending.finish(source))
     }
 
-    /// Prepares the change on the newest text, and has it written unless nothing is to be.
+    /// Prepares the change on the newest text, and writes it if there is one.
     fn make(
         mut self,
         mut prepare: impl FnMut(&mut PendingChange<'_>) -> Result<(), ReviseError>,

@@ -1,4 +1,4 @@
-//! Keeps the file that names the plan in work up to date with a changed plan.
+//! Updates the pointer file that names the active plan after a change of a plan.
 
 use std::path::{Path, PathBuf};
 
@@ -13,21 +13,21 @@ use crate::inspect_file::inspect_file;
 use crate::store::{CreateError, LoadError, StoreError, create, load, replace};
 use crate::workspace::slashed;
 
-/// Keeps the file in step that says which plan is being worked on, where the dialect has one. The plan itself is written
-/// by then: what goes wrong here is said, and loses nothing.
+/// Updates the pointer file that names the active plan, if the dialect has one. The plan itself is already written: an error here is
+/// reported, and loses nothing.
 pub(super) fn point(path: &Path, after: &Inspection, pointing: Pointing, now: &str) -> Option<PointerError> {
     let pointer = after.dialect?.pointer()?;
     let file = pointer_of(path, pointer)?;
     write(&file, pointer, &after.plan.as_ref()?.plan, pointing, now)
 }
 
-/// Does the same for a plan that was written to a new file.
+/// Updates the pointer file for a plan that was written to a new file.
 pub fn point_at_new(path: &Path, dialect: &'static dyn Dialect) -> Option<PointerError> {
     let pointer = dialect.pointer()?;
     let file = pointer_of(path, pointer)?;
     let source = load(path).ok()?.source;
     let inspection = inspect_file(&source, Some(path), Some(dialect)).inspection;
-    // A plan that is gone is as good as none.
+    // A pointer to a missing plan counts as none.
     let pointing = match names_missing_plan(&file, pointer) {
         true => Pointing::Begins,
         false => Pointing::Made,
@@ -35,7 +35,7 @@ pub fn point_at_new(path: &Path, dialect: &'static dyn Dialect) -> Option<Pointe
     write(&file, pointer, &inspection.plan?.plan, pointing, &clock::now())
 }
 
-/// Returns whether the file names a plan that does not exist any more.
+/// Returns whether the file names a plan that no longer exists.
 fn names_missing_plan(file: &Path, pointer: &dyn PlanPointer) -> bool {
     let Ok(loaded) = load(file) else {
         return false;
@@ -44,7 +44,7 @@ fn names_missing_plan(file: &Path, pointer: &dyn PlanPointer) -> bool {
     target.is_some_and(|target| !file.with_file_name(target).exists())
 }
 
-/// Returns the file that says which plan is being worked on, for a plan at a path.
+/// Returns the pointer file for a plan at a path.
 fn pointer_of(path: &Path, pointer: &dyn PlanPointer) -> Option<PathBuf> {
     let absolute = std::fs::canonicalize(path).ok()?;
     let relative = pointer.file(&slashed(&absolute))?;
@@ -78,7 +78,7 @@ fn write(file: &Path, pointer: &dyn PlanPointer, plan: &Plan, pointing: Pointing
     }
 }
 
-/// Returns the file at a path relative to a folder that has no links in it: from here, where it lies below.
+/// Returns a path relative to a resolved folder; relative to the current folder if it is below it.
 fn shown_path(folder: &Path, relative: &str) -> PathBuf {
     let mut path = folder.to_owned();
     for part in relative.split('/') {
@@ -94,26 +94,24 @@ fn shown_path(folder: &Path, relative: &str) -> PathBuf {
     short.unwrap_or(path)
 }
 
-/// Why the file that says which plan is being worked on was not kept in step.
+/// Why the pointer file was not updated.
 #[derive(Debug, thiserror::Error)]
 pub enum PointerError {
     /// It cannot be read.
     #[error(transparent)]
     Load(LoadError),
-    /// It is not written as it should be.
+    /// Its content is invalid.
     #[error("`{}{place}` cannot be kept in step: {refusal}", .path.display())]
     Unpatchable {
-        /// The file.
         path: PathBuf,
-        /// The line and the column, each after a colon; empty where it is the whole text.
+        /// The line and the column, each after a colon; empty for the whole text.
         place: String,
-        /// What is in the way.
         refusal: PatchRefusal,
     },
     /// It cannot be replaced.
     #[error(transparent)]
     Replace(StoreError),
-    /// It cannot be made.
+    /// It cannot be created.
     #[error(transparent)]
     Create(CreateError),
 }

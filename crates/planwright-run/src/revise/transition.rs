@@ -15,28 +15,28 @@ use crate::gate::{Gate, GatePolicy, Gates};
 use crate::journal::{ChangeRecord, Claimed, ManualVerification};
 use crate::user::owner_here;
 
-/// Who calls a verb on tasks, and by which rules it is judged in addition to the table.
+/// The caller of a verb on tasks, and the rules that apply in addition to the table.
 #[derive(Clone, Debug, Default)]
 pub struct VerbCall<'a> {
-    /// What the configuration asks of plans and tasks.
+    /// The configured requirements for plans and tasks.
     pub policy: GatePolicy,
-    /// Who calls it; the user on this machine where that is not given.
+    /// The caller; the user on this machine by default.
     pub owner: Option<&'a str>,
-    /// The number of the claim that they hold, where they give it.
+    /// The number of the caller's claim, if given.
     pub claim: Option<u64>,
-    /// Whether they take the tasks over from their holders.
+    /// Whether the caller takes the tasks over from their holders.
     pub takes_over: bool,
-    /// When the claim that they make is over, as RFC 3339 in UTC.
+    /// When the new claim expires, as RFC 3339 in UTC.
     pub until: Option<String>,
     /// How the tasks were verified before.
     pub verified: &'a [ManualVerification],
-    /// What the history calls it, where that is not the verb.
+    /// Its name in the history, if that is not the verb.
     pub name: Option<&'a str>,
-    /// Who decided, where that is not who did the work.
+    /// The user or process that decided, if another one did the work.
     pub decided_by: Option<&'a str>,
 }
 
-/// Does a verb to tasks, all of them or none, for the user on this machine.
+/// Applies a verb to tasks, all of them or none, for the user on this machine.
 pub fn transition(target: ChangeTarget<'_>, pick: Pick<'_>, request: &VerbRequest<'_>) -> Result<Revised, ReviseError> {
     let owner = request.by;
     transition_by(
@@ -50,7 +50,7 @@ pub fn transition(target: ChangeTarget<'_>, pick: Pick<'_>, request: &VerbReques
     )
 }
 
-/// Does a verb to tasks, all of them or none.
+/// Applies a verb to tasks, all of them or none.
 pub fn transition_by(
     target: ChangeTarget<'_>,
     pick: Pick<'_>,
@@ -62,7 +62,7 @@ pub fn transition_by(
     })
 }
 
-/// Finds out what a verb would do to tasks, without a lock: it is made later.
+/// Computes the effect of a verb on tasks without a lock. [`Foreseen::make`] writes it later.
 pub fn foresee<'a>(
     target: ChangeTarget<'a>,
     pick: Pick<'_>,
@@ -74,7 +74,7 @@ pub fn foresee<'a>(
     Ok(Foreseen(revision))
 }
 
-/// What a verb would do to tasks.
+/// The effect of a verb on tasks.
 pub struct Foreseen<'a>(Revision<'a>);
 
 impl Foreseen<'_> {
@@ -84,7 +84,7 @@ impl Foreseen<'_> {
         draft.revised.after.plan.as_ref()
     }
 
-    /// Makes the change, with what verified the tasks. It is prepared again only where the plan or its journal has changed.
+    /// Makes the change, with the verification of the tasks. Prepares it again only if the plan or its journal has changed.
     pub fn make(
         mut self,
         pick: Pick<'_>,
@@ -98,7 +98,7 @@ impl Foreseen<'_> {
     }
 }
 
-/// Returns what the history calls it.
+/// Returns its name in the history.
 fn name_of<'c>(request: &VerbRequest<'_>, call: &VerbCall<'c>) -> &'c str {
     call.name.unwrap_or(request.verb.as_str())
 }
@@ -127,7 +127,7 @@ impl PendingChange<'_> {
             authority: Authority {
                 owner: &owner,
                 claim: call.claim,
-                // `reset --force` is about what is done.
+                // `reset --force` concerns done tasks.
                 takes_over: call.takes_over || (request.force && !gives_up(request.verb)),
             },
             request,
@@ -187,23 +187,23 @@ fn gives_up(verb: Verb) -> bool {
     matches!(verb, Verb::Reset | Verb::Skip)
 }
 
-/// Returns whether a request begins work on a task.
+/// Returns whether a request starts work on a task.
 fn starts(request: &VerbRequest<'_>) -> bool {
     request.verb == Verb::Start || (request.verb == Verb::Retry && request.starts)
 }
 
-/// Asks the gates and the claims about a verb on tasks, before the table is asked.
+/// Checks the gates and the claims for a verb on tasks, before the table.
 struct Judge<'a, 'r> {
     linked: &'a LinkedPlan,
     gates: Gates<'a>,
     claims: &'a Claims,
     authority: Authority<'a>,
     request: &'a VerbRequest<'r>,
-    /// What is to be done to tasks.
+    /// The requests for tasks.
     asked: Vec<(String, VerbRequest<'r>)>,
     /// The gates that were passed by force.
     passed: Vec<String>,
-    /// Who held tasks that are taken over.
+    /// The earlier holders of tasks that are taken over.
     holders: Vec<String>,
 }
 
@@ -218,7 +218,7 @@ impl Judge<'_, '_> {
         }
         let is_offered = plan.tasks()[task_ix].offered;
         if request.verb == Verb::Retry && !request.starts && is_offered {
-            // The journal offers it again already.
+            // The journal already offers it again.
             return Ok(());
         }
         let is_begun_again = request.verb == Verb::Start && is_offered;
@@ -231,7 +231,7 @@ impl Judge<'_, '_> {
         Ok(())
     }
 
-    /// Refuses work that a gate is closed for, unless force passes it.
+    /// Refuses work if a gate is closed, unless force overrides it.
     fn ask_gates(&mut self, task_ix: usize) -> Result<(), ReviseError> {
         let request = self.request;
         // A placeholder is no task: it is not skipped or blocked either, which would end some plans.
@@ -247,7 +247,7 @@ impl Judge<'_, '_> {
         let closed = closed.filter(|closed| closed.gate != Gate::Ownership && closed.lift == RunLift::Nothing);
         for closed in closed {
             match closed.gate {
-                // The table refuses these with their reasons.
+                // The table refuses these with its reasons.
                 Gate::Dependencies if !request.force => {}
                 gate if request.force && gate.yields_to_force() => self.pass(gate),
                 _ => return Err(ReviseError::Closed(closed)),
@@ -256,7 +256,7 @@ impl Judge<'_, '_> {
         Ok(())
     }
 
-    /// Refuses a task that another owner holds. Returns whether the table is to be asked: not where only the holder changes.
+    /// Refuses a task that another owner holds. Returns whether to check the table: not if only the holder changes.
     fn ask_holder(&mut self, task_ix: usize, task: &str) -> Result<bool, ReviseError> {
         let request = self.request;
         let state = self.linked.plan.tasks()[task_ix].status.state();
@@ -271,7 +271,7 @@ impl Judge<'_, '_> {
                 let is_free = claim.is_some_and(|claim| claim.is_expired(request.now)) || self.authority.takes_over;
                 return match claim {
                     Some(claim) if !is_free && !is_own => Err(not_theirs(task, NotHolder::Held(claim.clone()))),
-                    // The table refuses it: they have started it already.
+                    // The table refuses it: the caller has started it already.
                     _ if !is_free => Ok(true),
                     claim => {
                         self.holders.extend(claim.map(holder_name));
@@ -298,7 +298,7 @@ impl Judge<'_, '_> {
                 }
                 self.asked.push((task.to_owned(), begin));
             }
-            // A run follows what other processes do to its tasks, and a claim whose lease is over holds no more.
+            // A run follows other processes' changes to its tasks, and an expired claim no longer counts.
             (Verb::Reset | Verb::Skip, Some(State::Running), Some(claim)) if claim.owner().is_some() => {
                 if !claim.is_expired(request.now) {
                     refuse()?;
@@ -340,7 +340,7 @@ fn not_theirs(task: &str, why: NotHolder) -> ReviseError {
     }
 }
 
-/// Returns the tasks to take next: those that may start, then those whose claim is over.
+/// Returns the tasks to take next: those that may start, then those with an expired claim.
 fn next_names(linked: &LinkedPlan, claims: &Claims, now: &str, most: usize) -> Vec<String> {
     let plan = &linked.plan;
     let readiness = Readiness::new(plan, &linked.links);
@@ -349,7 +349,7 @@ fn next_names(linked: &LinkedPlan, claims: &Claims, now: &str, most: usize) -> V
     offered.chain(expired_names(plan, claims, now)).take(most).collect()
 }
 
-/// Returns the running tasks whose claim is over, in the order of the plan.
+/// Returns the running tasks with an expired claim, in the order of the plan.
 pub fn expired_names(plan: &Plan, claims: &Claims, now: &str) -> Vec<String> {
     let mut names = names_in(plan, State::Running);
     names.retain(|name| claims.on(name).is_some_and(|claim| claim.is_expired(now)));

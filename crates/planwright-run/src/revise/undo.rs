@@ -14,18 +14,17 @@ use crate::clock;
 use crate::journal::{PastChange, TextChange};
 use crate::user::owner_here;
 
-/// Who takes a change back.
+/// The caller of an undo.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct UndoCall<'a> {
-    /// Who, where a name was given; the user on this machine otherwise.
+    /// The given name of the caller; the user on this machine by default.
     pub by: Option<&'a str>,
-    /// Whether they take tasks over from their holders.
+    /// Whether the caller takes tasks over from their holders.
     pub takes_over: bool,
-    /// Why.
     pub note: Option<&'a str>,
 }
 
-/// Takes back the last change that was made through planwright.
+/// Undoes the last change that was made through planwright.
 pub fn undo(target: ChangeTarget<'_>, call: UndoCall<'_>) -> Result<(PastChange, Revised), ReviseError> {
     let mut undone = None;
     let now = clock::now();
@@ -38,11 +37,11 @@ pub fn undo(target: ChangeTarget<'_>, call: UndoCall<'_>) -> Result<(PastChange,
         let holders = refuse_undo(&past, &Claims::of(pending.history), &call)?;
         let reopened = match take_back(pending, &past) {
             Ok(()) => left_running(&past),
-            // What a run did to tasks can be taken back without its text.
+            // The changes of a run to tasks can be undone without its text.
             Err(_) if past.change.verb == RUN_VERB => moved_by(pending, &past),
             Err(error) => return Err(error),
         };
-        // No process works on a task that a run had: it is offered again.
+        // No process works on a task of the run: it becomes pending.
         pending.reset(&reopened, &now)?;
         pending.change.tasks.clone_from(&past.change.tasks);
         let owner = call.takes_over.then(owner_here);
@@ -67,7 +66,7 @@ pub fn undo(target: ChangeTarget<'_>, call: UndoCall<'_>) -> Result<(PastChange,
     Ok((past, revised))
 }
 
-/// Returns the last change that can be taken back. That a run started tasks is taken back with what it did to them later.
+/// Returns the last change that can be undone. A run's starts of tasks are undone together with its later changes of them.
 fn last_that_holds(pending: &PendingChange<'_>) -> Option<PastChange> {
     let is_over = |past: &PastChange| {
         let change = &past.change;
@@ -87,7 +86,7 @@ fn state_of(pending: &PendingChange<'_>, task: &str) -> Option<State> {
     plan.tasks()[task_ix].status.state()
 }
 
-/// Gives the plan the text and the states that it had before a change.
+/// Gives the plan the text and the states from before a change.
 fn take_back(pending: &mut PendingChange<'_>, past: &PastChange) -> Result<(), ReviseError> {
     if let Some(text) = &past.change.text {
         let reverted = reverted(pending, text).ok_or_else(|| ReviseError::EditedSince {
@@ -96,7 +95,7 @@ fn take_back(pending: &mut PendingChange<'_>, past: &PastChange) -> Result<(), R
         })?;
         pending.replace(&reverted);
     }
-    // A task may have gone through several states.
+    // A task may have passed through several states.
     for state in past.change.states.iter().rev() {
         let from = state.from.clone().unwrap_or_else(|| State::Pending.as_str().to_owned());
         pending.record_state(&state.task, State::from_word(&state.to), State::from_word(&from), None);
@@ -104,13 +103,13 @@ fn take_back(pending: &mut PendingChange<'_>, past: &PastChange) -> Result<(), R
     pending.take_states();
     pending.change.approval = past.change.approval.map(|approval| !approval);
     if past.change.text.is_none() && past.change.states.is_empty() {
-        // Only the journal had it: that a failed task is offered again.
+        // Only the journal offers a failed task again.
         pending.change.moves.clone_from(&past.change.moves);
     }
     Ok(())
 }
 
-/// Returns the text without a change. Where the file was edited elsewhere since, the result must be a plan that is no worse.
+/// Returns the text without a change. If the file was edited elsewhere since, the result must have no new errors.
 fn reverted(pending: &PendingChange<'_>, text: &TextChange) -> Option<SourceText> {
     let current = pending.open.source().as_str();
     if let Some(reverted) = text.revert(current) {
@@ -123,7 +122,7 @@ fn reverted(pending: &PendingChange<'_>, text: &TextChange) -> Option<SourceText
     is_sound.then_some(reverted)
 }
 
-/// Returns the tasks that a change of a run moved, and that are still where it left them.
+/// Returns the tasks that a change of a run moved, and that have not moved since.
 fn moved_by(pending: &PendingChange<'_>, past: &PastChange) -> Vec<String> {
     let ends = ends_of(past);
     let stands = ends
@@ -135,7 +134,7 @@ fn moved_by(pending: &PendingChange<'_>, past: &PastChange) -> Vec<String> {
         .collect()
 }
 
-/// Returns the tasks that would be running again, and that no process works on, after a change of a run is taken back.
+/// Returns the tasks that would be running without a process after a change of a run is undone.
 fn left_running(past: &PastChange) -> Vec<String> {
     let running = Some(State::Running);
     let ends = ends_of(past);
@@ -164,7 +163,7 @@ fn ends_of(past: &PastChange) -> BTreeMap<&String, (Option<State>, Option<State>
 }
 
 impl PendingChange<'_> {
-    /// Makes tasks pending again, whatever they are.
+    /// Makes tasks pending again, from any state.
     fn reset(&mut self, tasks: &[String], now: &str) -> Result<(), ReviseError> {
         let request = VerbRequest {
             force: true,
@@ -180,13 +179,13 @@ impl PendingChange<'_> {
     }
 }
 
-/// Refuses to take back a claim of another owner. Returns the holders of tasks that are taken over.
+/// Refuses to undo a claim of another owner. Returns the earlier holders of tasks that are taken over.
 fn refuse_undo(past: &PastChange, claims: &Claims, call: &UndoCall<'_>) -> Result<Vec<String>, ReviseError> {
     let owner = call.by.map_or_else(owner_here, str::to_owned);
     let now = clock::now();
     let mut holders = Vec::new();
     for task in &past.change.tasks {
-        // The claim may be a later one: a task whose claim is over is claimed again without a change of the file.
+        // The claim may be a later one: a task with an expired claim is claimed again without a change of the file.
         let held = claims.on(task).filter(|claim| claim.number >= past.seq);
         let Some((claim, holder)) = held.and_then(|claim| Some((claim, claim.owner()?))) else {
             continue;

@@ -17,47 +17,43 @@ use super::{ChangeTarget, PendingChange, ReviseError, Revised, names_in, point, 
 use crate::clock;
 use crate::store::create;
 
-/// What the history calls it.
+/// Its name in the history.
 const VERB: &str = "replan";
 
-/// How many versions are followed to the newest: files that name each other would go on for ever.
+/// How many versions are followed to the newest: files that name each other would form an endless loop.
 const MAX_SUCCESSORS: usize = 100;
 
-/// A new version that was written, or would be.
+/// A new version that was written, or would be in a dry run.
 pub struct Versioned {
-    /// The change.
     pub revised: Revised,
-    /// What is different.
     pub difference: PlanDifference,
-    /// The file of the new version, where it has one of its own.
+    /// The file of the new version, if it has its own.
     pub file: Option<PathBuf>,
 }
 
-/// What a new version is made of.
+/// The content of a new version.
 #[derive(Clone, Copy, Debug)]
 pub enum VersionContent<'r> {
-    /// A planner's answer. What has failed is open again.
+    /// A planner's answer. Failed tasks are reopened.
     Answer(&'r str),
-    /// Tasks to be added, each a JSON object. The plan stays what it is otherwise, in the same file.
+    /// Tasks to add, each a JSON object. The rest of the plan stays unchanged, in the same file.
     More(&'r [String]),
 }
 
-/// What is wanted of a new version.
+/// A request for a new version.
 #[derive(Clone, Copy, Debug)]
 pub struct VersionRequest<'r> {
-    /// What it is made of.
     pub matter: VersionContent<'r>,
-    /// Who planned.
+    /// The planner.
     pub by: &'r str,
-    /// Why, in the planner's words.
+    /// The reason, in the planner's words.
     pub reasoning: &'r str,
-    /// The time, as RFC 3339 in UTC.
     pub now: &'r str,
-    /// The text that it was made for: where the plan is another by now, nothing is written.
+    /// The text that it was made for. If the plan has changed since, nothing is written.
     pub on: Option<&'r SourceText>,
 }
 
-/// Makes a new version of a plan. What has failed is open again; where that skipped others, they are as well.
+/// Creates a new version of a plan. Failed tasks are reopened, with the tasks that were skipped because of them.
 pub fn new_version_of(
     target: ChangeTarget<'_>,
     request: &VersionRequest<'_>,
@@ -102,7 +98,7 @@ pub fn new_version_of(
         next = Some(dialect);
         Ok(())
     };
-    // A version with a file of its own leaves that of the one before as it is.
+    // A version with its own file leaves the earlier file unchanged.
     let own_file = match request.matter {
         VersionContent::Answer(_) => own_file(target)?,
         VersionContent::More(_) => None,
@@ -114,7 +110,7 @@ pub fn new_version_of(
     };
     let mut revised = revise(ChangeTarget { dry, ..target }, verb, &mut prepare)?;
     if let Some(linked) = &revised.after.plan {
-        // What the plan calls them is known once they are in it.
+        // The plan's names for them are known only now.
         for (one, &ix) in difference.added.iter_mut().zip(&added) {
             one.task = linked.plan.task_name(ix).into_owned();
         }
@@ -132,7 +128,7 @@ pub fn new_version_of(
     })
 }
 
-/// Returns the file that the next version of a plan has of its own.
+/// Returns the file of the next version, if versions of the plan have their own files.
 fn own_file(target: ChangeTarget<'_>) -> Result<Option<(&'static dyn Dialect, PathBuf, Successor)>, ReviseError> {
     let source = crate::store::load(target.path)?.source;
     let inspection = crate::inspect_file::inspect_file(&source, Some(target.path), target.forced).inspection;
@@ -152,7 +148,7 @@ fn own_file(target: ChangeTarget<'_>) -> Result<Option<(&'static dyn Dialect, Pa
     Ok(Some((dialect, path, successor)))
 }
 
-/// Returns the newest version of a plan whose versions have files of their own; none where the plan is that.
+/// Returns the newest version of a plan whose versions have their own files; none if the plan is the newest.
 pub fn newest_version(path: &Path, forced: Option<&'static dyn Dialect>) -> Option<PathBuf> {
     let mut newest: Option<PathBuf> = None;
     for _ in 0..MAX_SUCCESSORS {
@@ -171,7 +167,7 @@ pub fn newest_version(path: &Path, forced: Option<&'static dyn Dialect>) -> Opti
     newest
 }
 
-/// Writes a version to a file of its own.
+/// Writes a version to its own file.
 fn write_apart(
     target: ChangeTarget<'_>,
     dialect: &'static dyn Dialect,
@@ -209,7 +205,7 @@ fn write_apart(
     Ok(path.to_owned())
 }
 
-/// Opens again what has failed, and with it what was skipped because of it.
+/// Reopens failed tasks, and those that were skipped because of them.
 fn reopen(pending: &mut PendingChange<'_>, request: &VersionRequest<'_>) -> Result<(), ReviseError> {
     let names = names_in(&pending.linked()?.plan, State::Failed);
     let reset = VerbRequest {

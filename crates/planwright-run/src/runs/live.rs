@@ -21,16 +21,16 @@ pub struct RunLock {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LiveRun {
     pub pid: u32,
-    /// The run; none in the moment before it has a name.
+    /// The run; none before it has a name.
     pub id: Option<String>,
     pub since: String,
-    /// The namespace of its process number, where the system has such.
+    /// The namespace of its process id, if the system has namespaces.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub namespace: Option<u64>,
 }
 
 impl RunLock {
-    /// Takes the right to run a plan. If another process has it, the error names that process. The state folder must be there.
+    /// Takes the right to run a plan. If another process has it, the error names that process. The state folder must exist.
     pub fn acquire(files: &dyn Files, plan: &PlanPlace, id: &str, since: &str) -> Result<Self, LockError> {
         let me = LockHolder::new(format!("{VERB}{id}"), since.to_owned());
         let lock = lock::acquire(files, &lock_path(plan), &me, PATIENCE)?;
@@ -54,12 +54,12 @@ impl RunLock {
     }
 }
 
-/// Returns the run of a plan that is going on at this moment.
+/// Returns the active run of a plan.
 pub fn holder(files: &dyn Files, plan: &PlanPlace) -> Option<LiveRun> {
     lock::held_by(files, &lock_path(plan)).map(LiveRun::from)
 }
 
-/// Returns the runs of a workspace that are going on at this moment.
+/// Returns the active runs of a workspace.
 pub fn live_runs(files: &dyn Files, root: &Path) -> Vec<LiveRun> {
     let entries = std::fs::read_dir(locks_of(root)).into_iter().flatten();
     let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
@@ -69,7 +69,7 @@ pub fn live_runs(files: &dyn Files, root: &Path) -> Vec<LiveRun> {
         .collect()
 }
 
-/// Returns the run of whatever has a plan's own id that is going on at this moment: its file may have been moved meanwhile.
+/// Returns the active run of any plan with this id: its file may have been moved during the run.
 pub(crate) fn holder_of_id(files: &dyn Files, plan: &PlanPlace, plan_id: &str) -> Option<LiveRun> {
     lock::held_by(files, &id_lock_path(plan, plan_id)).map(LiveRun::from)
 }
@@ -94,7 +94,7 @@ impl From<LockHolder> for LiveRun {
 
 const VERB: &str = "run ";
 
-/// How long a lock may be held before the plan counts as running: a process that only looks holds it for a moment.
+/// How long a lock must be held before the plan counts as running: a process that only reads holds it briefly.
 const PATIENCE: Duration = Duration::from_millis(300);
 
 fn lock_path(plan: &PlanPlace) -> PathBuf {

@@ -22,27 +22,27 @@ pub struct RunLog<'f> {
     next_seq: u64,
     /// Lines that are not in the file yet.
     waiting: Vec<u8>,
-    /// Set where a record could be neither written nor taken back.
+    /// Set if a record could be neither written nor removed.
     is_broken: bool,
-    /// What the file holds, where other processes may write to it.
+    /// The content of the file, if other processes may write to it.
     content: Option<Vec<u8>>,
 }
 
 pub struct Resumed<'f> {
     pub log: RunLog<'f>,
     pub records: Vec<RunRecord>,
-    /// How many bytes were cut from its end because they had never been written whole.
+    /// The number of incomplete bytes cut from its end.
     pub n_cut: u64,
-    /// What the log will say of that after the next commit.
+    /// The record of that, in the log after the next commit.
     pub cut: Option<RunRecord>,
 }
 
 impl<'f> RunLog<'f> {
-    /// Begins the log of a new run; there must be none.
+    /// Creates the log of a new run; fails if one exists.
     pub fn begin(files: &'f dyn Files, path: &Path, header: &Header) -> Result<Self, JournalError> {
         let failed = |source| io_error(path, source);
         files.create_private(path).map_err(failed)?;
-        // What is written after something was taken back must stand at the end, wherever that is by then.
+        // After a removed record, the next one must be written at the new end.
         let file = files.open_append(path).map_err(failed)?;
         let line = frame::header_line(header).map_err(|error| failed(error.into()))?;
         let written = files
@@ -64,7 +64,7 @@ impl<'f> RunLog<'f> {
         })
     }
 
-    /// Opens the log of a run that was interrupted, and cuts what is torn off its end.
+    /// Opens the log of an interrupted run, and cuts its incomplete end.
     pub fn resume(files: &'f dyn Files, path: &Path) -> Result<Resumed<'f>, JournalError> {
         let failed = |source| io_error(path, source);
         let bytes = files.read(path, MAX_BYTES).map_err(failed)?;
@@ -123,8 +123,7 @@ impl<'f> RunLog<'f> {
         !self.waiting.is_empty()
     }
 
-    /// Makes durable what was added, all at once. Where that fails, nothing of it is in the file, and it waits for the next
-    /// time.
+    /// Makes added events durable, all at once. On failure, none of them is in the file, and they wait for the next commit.
     pub fn commit(&mut self) -> Result<(), JournalError> {
         if self.waiting.is_empty() {
             return Ok(());
@@ -146,7 +145,7 @@ impl<'f> RunLog<'f> {
         Ok(())
     }
 
-    /// Remembers what the file holds from now on: the tasks of the run can write to it, because they share its folder.
+    /// Remembers the content of the file from now on: the tasks of the run can write to it, because they share its folder.
     pub fn remember(&mut self) -> Result<(), JournalError> {
         if self.content.is_none() {
             let bytes = self.files.read(&self.path, self.n_bytes);
@@ -155,8 +154,7 @@ impl<'f> RunLog<'f> {
         Ok(())
     }
 
-    /// Writes the file again where it no longer holds what was remembered. `keep` gets its path before. Returns whether that
-    /// was so.
+    /// Writes the file again if it no longer has the remembered content. Calls `keep` with its path first. Returns whether it had changed.
     pub fn restore(&mut self, keep: impl FnOnce(&Path)) -> Result<bool, JournalError> {
         let Some(content) = &self.content else {
             return Ok(false);
@@ -166,7 +164,7 @@ impl<'f> RunLog<'f> {
         }
         let failed = |source| io_error(&self.path, source);
         keep(&self.path);
-        // The folder of a run has one writer. What a killed one left is of no use.
+        // The folder of a run has one writer. The leftover of a killed one is useless.
         let temporary = self.path.with_extension("restoring");
         let _ = self.files.remove(&temporary);
         self.files.create_private(&temporary).map_err(failed)?;
@@ -185,13 +183,13 @@ impl<'f> RunLog<'f> {
     }
 }
 
-/// Reads the records of a log without touching it. What is being written at this moment may be missing.
+/// Reads the records of a log without changing it. A record in progress may be missing.
 pub fn records(files: &dyn Files, path: &Path) -> Result<Vec<RunRecord>, JournalError> {
     let bytes = files.read(path, MAX_BYTES).map_err(|source| io_error(path, source))?;
     take_apart(path, &bytes).map(|read| read.records)
 }
 
-/// Returns whose log it is, by its first line alone.
+/// Returns the plan of a log, from its first line alone.
 pub fn header(path: &Path) -> Result<Header, JournalError> {
     const MAX_HEADER: u64 = 64 * 1024;
     let failed = |source| io_error(path, source);
@@ -204,7 +202,7 @@ pub fn header(path: &Path) -> Result<Header, JournalError> {
         .ok_or_else(|| corrupt(path, 0, "the run was stopped before it began"))
 }
 
-/// Reads a log while it grows, each time what is new.
+/// Reads the new records of a growing log.
 pub struct Follower {
     path: PathBuf,
     /// How many bytes were read, in whole lines.
@@ -220,16 +218,16 @@ impl Follower {
         }
     }
 
-    /// Returns the records that came since the last call. A line that is still being written is for the next.
+    /// Returns the records added since the last call. An unfinished line is left for the next call.
     pub fn more(&mut self) -> Result<Vec<RunRecord>, JournalError> {
         let new = self.more_as_written()?;
         Ok(new.into_iter().map(|(record, _)| record).collect())
     }
 
-    /// Returns the same with each record's JSON as it stands in the log, one line each.
+    /// Returns the new records, each with its JSON line from the log.
     ///
-    /// A line that cannot be read is damage where sound ones follow, and else the end: it may be cut, or written whole yet. What
-    /// stands before damage is returned first, and the damage by the next call.
+    /// An unreadable line is damage if sound ones follow. Otherwise it is the end: it may be torn, or not complete yet. Records before
+    /// damage are returned first, and the damage by the next call.
     pub fn more_as_written(&mut self) -> Result<Vec<(RunRecord, String)>, JournalError> {
         let failed = |source| io_error(&self.path, source);
         let mut file = open_to_read(&self.path).map_err(failed)?;
@@ -243,7 +241,7 @@ impl Follower {
             let offset = self.n_bytes as usize;
             match whole_line(line, offset) {
                 Some(Some(record)) => new.push(record),
-                // The first line says whose log it is.
+                // The first line names the plan of the log.
                 Some(None) => {}
                 None if !new.is_empty() || !has_sound_line(behind) => break,
                 None => return Err(corrupt(&self.path, offset, "this record cannot be read")),
@@ -255,7 +253,7 @@ impl Follower {
     }
 }
 
-/// Returns what a line of a log holds, the first line nothing; none where it cannot be read.
+/// Returns the record of a log's line, none for the first line; none if it cannot be read.
 fn whole_line(line: &[u8], offset: usize) -> Option<Option<(RunRecord, String)>> {
     if offset == 0 {
         let scan = frame::scan(line).ok()?;

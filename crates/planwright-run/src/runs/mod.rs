@@ -1,4 +1,4 @@
-//! The logs of runs: how records are written, and the state that they give. Does not know how a run continues.
+//! The logs of runs: the form of records, and the state rebuilt from them. Does not know how a run continues.
 
 mod live;
 mod log;

@@ -18,7 +18,7 @@ pub struct AttemptPlace {
 }
 
 impl RunPlace {
-    /// Returns the place of a run by its name, whether it is there or not. The name is that of a folder and nothing else.
+    /// Returns the place of a run by its name, which need not exist. The name must be that of a folder.
     pub fn of(root: &Path, id: &str) -> Option<Self> {
         let is_name = |c: char| c.is_ascii_alphanumeric() || c == '-';
         let is_safe = !id.is_empty() && id.len() <= 64 && id.chars().all(is_name);
@@ -28,10 +28,10 @@ impl RunPlace {
         })
     }
 
-    /// Makes the folder of a new run. `time` is the present as RFC 3339.
+    /// Creates the folder of a new run. `time` is the present as RFC 3339.
     pub fn create(files: &dyn Files, root: &Path, time: &str) -> io::Result<Self> {
         let runs = runs_folder(root);
-        // A clock that was set back must not have a new run sort before an older one.
+        // After a clock was set back, a new run must not sort before an older one.
         let last = list(files, root)?.pop().map(|last| order_of(&last.id).0);
         let now: String = time.chars().filter(char::is_ascii_digit).take(14).collect();
         let time = last.filter(|last| *last > now).unwrap_or(now);
@@ -45,9 +45,9 @@ impl RunPlace {
         Ok(place)
     }
 
-    /// Makes the folder of its attempts again, where a task removed it.
+    /// Creates the folder of its attempts again, if a task removed it.
     pub(crate) fn restore_attempts_folder(&self) {
-        // What is in its place is looked at when an attempt begins.
+        // An entry in its place is checked when an attempt starts.
         if let Ok(below) = self.attempts().strip_prefix(&self.root) {
             let _ = RealFolder::make(&self.root, below);
         }
@@ -81,7 +81,7 @@ impl RunPlace {
         self.folder().join("plan-at-end")
     }
 
-    /// Returns the path of the file in which others ask it for something.
+    /// Returns the path of the file with the requests of other processes.
     pub fn requests(&self) -> PathBuf {
         self.folder().join("requests")
     }
@@ -116,7 +116,7 @@ impl AttemptPlace {
         self.with(".result.json")
     }
 
-    /// Returns the path of the file that says what the agent's fence allowed.
+    /// Returns the path of the file with the policy of the agent's fence.
     pub fn fence(&self) -> PathBuf {
         self.with(".fence.json")
     }
@@ -153,7 +153,7 @@ fn order_of(id: &str) -> (String, u32) {
     (time, parts.next().and_then(|number| number.parse().ok()).unwrap_or(1))
 }
 
-/// Returns the folder of a workspace's runs; there need not be one.
+/// Returns the folder of a workspace's runs, which need not exist.
 pub fn runs_folder(root: &Path) -> PathBuf {
     root.join(STATE_FOLDER).join("runs")
 }

@@ -12,7 +12,7 @@ const MAX_BYTES: u64 = 1 << 20;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ControlRequest {
-    /// What: `pause`, `resume`, `stop`, `kill`, `approve`, `reject`. A run leaves alone what it does not know.
+    /// One of `pause`, `resume`, `stop`, `kill`, `approve`, `reject`. A run ignores unknown ones.
     pub verb: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<String>,
@@ -20,21 +20,21 @@ pub struct ControlRequest {
     pub by: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
-    /// When, as RFC 3339 in UTC.
+    /// The time as RFC 3339 in UTC.
     pub time: String,
 }
 
-/// Asks a run for something. It answers in its log.
+/// Sends a request to a run, which answers in its log.
 pub fn ask(files: &dyn Files, path: &Path, ask: &ControlRequest) -> io::Result<()> {
-    // A process that was killed may have left half a line, which must not be the beginning of this one.
+    // A killed process may have left half a line, which must not start this one.
     let line = format!("\n{}\n", serde_json::to_string(ask)?);
     let file = files.open_append(path)?;
-    // One write: lines of two who ask at the same time do not mix.
+    // One write, so that the lines of concurrent requests do not mix.
     files.write(&file, line.as_bytes())?;
     files.sync_data(&file)
 }
 
-/// Reads what is asked for, each line once.
+/// Reads the requests, each line once.
 #[derive(Debug)]
 pub struct Requests {
     path: PathBuf,
@@ -42,7 +42,7 @@ pub struct Requests {
 }
 
 impl Requests {
-    /// Begins behind the requests so far: those were for the process that ran then.
+    /// Starts after the existing requests: those were for the process that ran then.
     pub fn from_now(path: &Path) -> Self {
         Requests {
             path: path.to_owned(),
@@ -50,8 +50,7 @@ impl Requests {
         }
     }
 
-    /// Returns what was asked for since the last call. A line that is still being written is left for the next call, and one that
-    /// cannot be parsed is skipped.
+    /// Returns the requests since the last call. An unfinished line is left for the next call, and an invalid one is skipped.
     pub fn more(&mut self) -> Vec<ControlRequest> {
         let length = std::fs::metadata(&self.path).map_or(0, |metadata| metadata.len());
         if length <= self.n_bytes {

@@ -1,4 +1,4 @@
-//! The runs of a workspace, found by their logs: whose they are, whether they are active, and their state.
+//! The runs of a workspace, found by their logs: their plans, whether they are active, and their state.
 
 use std::io;
 use std::path::Path;
@@ -14,9 +14,8 @@ use crate::layout::PlanPlace;
 /// A run whose log names its plan.
 #[derive(Clone, Debug)]
 pub struct SeenRun {
-    /// Where its files lie.
     pub place: RunPlace,
-    /// Whose it is.
+    /// Its plan.
     pub header: Header,
 }
 
@@ -29,28 +28,27 @@ impl SeenRun {
         }
     }
 
-    /// Returns the run's name.
     pub fn id(&self) -> &str {
         self.place.id()
     }
 
-    /// Returns the place of its plan, whether the file is there or not.
+    /// Returns the place of its plan, which need not exist.
     pub fn plan(&self) -> PlanPlace {
         PlanPlace::below(self.place.root(), &self.header.path)
     }
 
-    /// Returns the process that runs it now.
+    /// Returns its active process.
     pub fn live(&self, files: &dyn Files) -> Option<LiveRun> {
         let live = holder(files, &self.plan())?;
         (live.id.as_deref() == Some(self.id())).then_some(live)
     }
 
-    /// Returns the state that its log gives.
+    /// Returns the state rebuilt from its log.
     pub fn state(&self, files: &dyn Files) -> Result<RunState, JournalError> {
         Ok(RunState::of(&records(files, &self.place.log())?))
     }
 
-    /// Returns whether it is a run of this plan: by its path, or by its id where the plan was moved here since.
+    /// Returns whether it is a run of this plan: by its path, or by its id if the plan was moved here since.
     fn is_of(&self, plan: &PlanPlace, id: Option<&str>) -> bool {
         let own = self.header.id.as_deref();
         if self.header.path == plan.relative {
@@ -64,14 +62,13 @@ impl SeenRun {
 /// A run, or the place of one whose log cannot be read.
 pub type SeenOrUnreadable = Result<SeenRun, (RunPlace, JournalError)>;
 
-/// Returns the runs of a workspace, the newest first. A run without a log did not begin, and is left out.
+/// Returns the runs of a workspace, the newest first, without those that have no log because they did not start.
 pub fn seen(files: &dyn Files, root: &Path) -> io::Result<impl Iterator<Item = SeenOrUnreadable> + use<>> {
     let places = list(files, root)?.into_iter().rev();
     Ok(places.filter(|place| place.log().exists()).map(SeenRun::of))
 }
 
-/// Returns the runs of a plan, the newest first. A log that cannot be read, or that was stopped before its first line, is of no
-/// plan.
+/// Returns the runs of a plan, the newest first. A log that is unreadable, or has no first line, belongs to no plan.
 pub fn of_plan<'a>(
     files: &dyn Files,
     plan: &'a PlanPlace,

@@ -1,4 +1,4 @@
-//! Finds commands that may verify the work in a repository, by its files. Starts none of them.
+//! Finds commands that may verify the work in a repository, by its files. Runs none of them.
 
 use std::path::Path;
 
@@ -13,17 +13,17 @@ const MAX_FILE_BYTES: u64 = 1024 * 1024;
 /// Commands for one ecosystem, the best first: the first that works is enough.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Candidates {
-    /// The file that speaks for them, from the root of the workspace.
+    /// The file that suggests them, from the root of the workspace.
     pub file: String,
     pub commands: Vec<Command>,
-    /// Whether they matter only where no other ecosystem has a command that works: a `make test` often wraps the others.
+    /// Whether they matter only if no other ecosystem has a working command: a `make test` often wraps the others.
     pub is_last_resort: bool,
 }
 
-/// How many ecosystems are taken from the folders of a root that itself suggests nothing.
+/// How many ecosystems are taken from the subfolders of a root that itself suggests nothing.
 const MAX_BELOW: usize = 4;
 
-/// Returns the commands that a folder suggests; where it has none, those of the folders in it.
+/// Returns the commands that a folder suggests; if it has none, those of its subfolders.
 pub fn find(root: &Path) -> Vec<Candidates> {
     let own = find_in(root);
     match own.is_empty() {
@@ -32,7 +32,7 @@ pub fn find(root: &Path) -> Vec<Candidates> {
     }
 }
 
-/// Returns the commands that the folders of a root suggest, each to be started in its folder.
+/// Returns the commands that the subfolders of a root suggest, each run in its folder.
 fn find_below(root: &Path) -> Vec<Candidates> {
     let entries = std::fs::read_dir(root).into_iter().flatten().flatten();
     let folders = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
@@ -79,7 +79,7 @@ fn find_in(root: &Path) -> Vec<Candidates> {
     finders.into_iter().filter_map(|find| find(&files)).collect()
 }
 
-/// Returns why a command that ended well verifies nothing: there are no tests. None where there are some, or nothing says so.
+/// Returns whether the output of a successful command says that there are no tests.
 pub fn says_no_tests(output: &str) -> bool {
     let results: Vec<&str> = output.lines().filter(|line| line.contains("test result: ")).collect();
     if !results.is_empty() {
@@ -273,7 +273,7 @@ fn python(files: &RootFiles<'_>) -> Option<Candidates> {
     candidates(&file, commands)
 }
 
-/// Returns a file of Python tests where nothing else says that a folder is a Python project.
+/// Returns a file of Python tests if nothing else indicates a Python project.
 fn tests_of_python(files: &RootFiles<'_>) -> Option<String> {
     ["", "tests", "test"].into_iter().find_map(|folder| {
         let entries = std::fs::read_dir(files.root.join(folder)).ok()?;
@@ -377,7 +377,7 @@ fn just(files: &RootFiles<'_>) -> Option<Candidates> {
     last_resort(file, "just", &files.text(file)?, is_just_recipe)
 }
 
-/// Returns the targets that test: `test`, else `check`. None where there is neither.
+/// Returns the targets that test: `test`, otherwise `check`. None if both are missing.
 fn last_resort(file: &str, program: &str, text: &str, is_target: fn(&str, &str) -> bool) -> Option<Candidates> {
     let targets = ["test", "check"].into_iter();
     let targets = targets.filter(|target| text.lines().any(|line| is_target(line, target)));

@@ -33,14 +33,14 @@ impl SetupError {
     }
 }
 
-/// Makes a folder the root of a workspace: a state folder that git ignores, and a configuration file with this text. A file that
-/// is there already is left alone, and nothing else is made then.
+/// Makes a folder the root of a workspace: a state folder that git ignores, and a configuration file with this text. If the file already
+/// exists, nothing is changed.
 pub fn begin(folder: &Path, config: &str) -> Result<(), SetupError> {
     let path = folder.join(CONFIG_FILE);
     if path.is_symlink() || path.exists() {
         return Err(SetupError::Exists { path });
     }
-    // The state first: after an interruption in between, it can be done again.
+    // The state folder first: an interrupted call can be repeated.
     make_state(folder)?;
     create(&path, config).map_err(|error| match error {
         CreateError::Exists { path } => SetupError::Exists { path },
@@ -48,7 +48,7 @@ pub fn begin(folder: &Path, config: &str) -> Result<(), SetupError> {
     })
 }
 
-/// Makes the state folder, which git ignores, where there is none.
+/// Creates the state folder, which git ignores, if it is missing.
 pub fn make_state(folder: &Path) -> Result<(), SetupError> {
     let made = make_state_folder(&DiskFiles, folder).map_err(|source| {
         let path = folder.join(STATE_FOLDER);

@@ -15,14 +15,14 @@ pub struct TrialCheckout {
     /// The root of the workspace in the checkout.
     pub folder: PathBuf,
     pub environment: Vec<(OsString, OsString)>,
-    /// Commands that make the checkout usable. They run first.
+    /// Commands that prepare the checkout. They run first.
     pub setup: Vec<Command>,
     pub commit: String,
-    /// The checkout. No other process can take it as long as this is there.
+    /// The checkout, which no other process can take while this exists.
     pub slot: CheckoutSlot,
     /// Folders outside of the checkout that git reads from.
     pub object_folders: Vec<PathBuf>,
-    /// The settings of git for this process: several may try commands at the same time.
+    /// The git settings of this process: several may try commands at the same time.
     _settings: OwnFolder,
 }
 
@@ -48,8 +48,8 @@ pub enum TrialError {
 }
 
 impl TrialCheckout {
-    /// Opens a checkout of what is committed in the repository around a workspace; none where nothing is. Nothing is ever tried in the files of
-    /// the user.
+    /// Opens a checkout of the last commit in the repository around a workspace; none without a commit. The user's own files are never used
+    /// for a trial.
     pub fn open(root: &Path, config: &Config) -> Result<Option<Self>, TrialError> {
         let repository = Repository::around(root)?;
         let head = repository.as_ref().map(Repository::head).transpose()?.flatten();

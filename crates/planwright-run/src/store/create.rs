@@ -7,37 +7,30 @@ use std::path::{Path, PathBuf};
 use super::temporary::{NO_LOCK, new_name};
 use crate::files::{DiskFiles, Files};
 
-/// Why a file was not made.
+/// Why a file was not created.
 #[derive(Debug, thiserror::Error)]
 pub enum CreateError {
-    /// There is one already.
+    /// The path exists.
     #[error("`{}` is there already", .path.display())]
-    Exists {
-        /// The path.
-        path: PathBuf,
-    },
-    /// The system said no.
+    Exists { path: PathBuf },
+    /// The operating system returned an error.
     #[error("`{}` cannot be written", .path.display())]
     Io {
-        /// The path.
         path: PathBuf,
-        /// What the system said.
         #[source]
         source: io::Error,
     },
-    /// It is there, but the system could not promise that it stays after a power cut.
+    /// It exists, but the system could not guarantee that it survives a power cut.
     #[error("`{}` was written, but the system could not confirm that it is on the disk", .path.display())]
     NotConfirmed {
-        /// The path.
         path: PathBuf,
-        /// What the system said.
         #[source]
         source: io::Error,
     },
 }
 
 impl CreateError {
-    /// Returns what to do about it.
+    /// Returns the next step for the user.
     pub fn help(&self) -> &'static str {
         match self {
             CreateError::Exists { .. } => "nothing was written; name another file with --out, or move that one away",
@@ -47,12 +40,12 @@ impl CreateError {
     }
 }
 
-/// Makes a file with this text, and the folders above it. A file that is there is left alone.
+/// Creates a file with this text, and the folders above it. Never changes an existing file.
 pub fn create(path: &Path, text: &str) -> Result<(), CreateError> {
     create_with(path, text, None)
 }
 
-/// Does the same for a copy of a file: who may not read that may not read this.
+/// Creates a copy of a file with the same read permissions.
 pub fn create_like(path: &Path, text: &str, model: &Path) -> Result<(), CreateError> {
     let metadata = DiskFiles.metadata(model).map_err(|source| CreateError::Io {
         path: path.to_owned(),
@@ -84,8 +77,8 @@ fn create_with(path: &Path, text: &str, model: Option<&Metadata>) -> Result<(), 
     })
 }
 
-/// Gives a file of planwright's own a text, whatever it held; who might not read that may not read this. A link at its place is
-/// replaced, not followed. Nothing is promised for a power cut.
+/// Overwrites a file of planwright's own, with the same read permissions. Replaces a link instead of following it. The result may not
+/// survive a power cut.
 pub fn overwrite(path: &Path, text: &str) -> io::Result<()> {
     let files = &DiskFiles;
     let temporary = folder_of(path).join(new_name(NO_LOCK));
@@ -104,7 +97,7 @@ fn folder_of(path: &Path) -> &Path {
     }
 }
 
-/// Makes a folder and those above it.
+/// Creates a folder and its parents.
 fn create_folders(files: &dyn Files, folder: &Path) -> io::Result<()> {
     if files.metadata(folder).is_ok_and(|found| found.is_dir()) {
         return Ok(());
@@ -123,7 +116,7 @@ fn write(files: &dyn Files, path: &Path, text: &str, model: Option<&Metadata>) -
         None => files.open_append(path)?,
         Some(model) => {
             let file = files.create_private(path)?;
-            // Where the system does not let us give it away, it stays ours, with the same permissions.
+            // If the system does not permit the change of owner, the file stays ours, with the same permissions.
             files.set_owner_like(&file, model).ok();
             files.set_permissions(&file, model.permissions())?;
             file

@@ -15,48 +15,45 @@ use crate::journal::{self, DepartureRecord, Journal, JournalEvent, JournalRepair
 use crate::layout::{PlanPlace, TRASH};
 use crate::runs::holder;
 
-/// Where a plan is to go.
+/// The destination of a plan.
 #[derive(Clone, Copy, Debug)]
 pub enum Goal<'a> {
-    /// To this path from the root of its workspace. What is there already stays.
+    /// To this path from the root of its workspace. An existing file is never replaced.
     Path(&'a str),
     /// To the trash.
     Trash,
 }
 
-/// What is to become of a plan.
+/// A request to move a plan.
 #[derive(Clone, Copy, Debug)]
 pub struct Departure<'a> {
     /// The verb, for the history.
     pub verb: &'a str,
-    /// Who wants it.
     pub by: Option<&'a str>,
-    /// Where it is to go.
     pub goal: Goal<'a>,
 }
 
-/// A plan that has gone, or would.
+/// A plan that was moved, or would be in a dry run.
 #[derive(Clone, Debug)]
 pub struct Departed {
     /// Its path before, from the root of its workspace.
     pub from: String,
     /// Its path now, from there.
     pub to: String,
-    /// The same, as a path.
     pub path: PathBuf,
-    /// What was found and put right on the way.
+    /// Repairs and discoveries while the journal was opened.
     pub notices: Vec<JournalRepair>,
 }
 
 impl Store<'_> {
-    /// Moves a plan with its history. When this returns, both are on the disk at their new place.
+    /// Moves a plan with its history. When this returns, both are durable at their new place.
     pub fn depart(&self, plan: PlanFile<'_>, departure: Departure<'_>) -> Result<Departed, StoreError> {
         refuse_link(self.files, plan)?;
         let session = UpdateSession::open(self, plan, departure.verb)?;
         refuse_being_run(&session)?;
         let _lock = session.lock()?;
         let there = destination(&session, departure.goal)?;
-        // No process waits for two locks in the other order: plans go to the archive and from both to the trash, never back.
+        // No process takes two locks in the other order: plans go to the archive and from both to the trash, never back.
         let _lock_there = session.lock_at(&there)?;
         try_folder(&session)?;
         let mut journal = session.journal()?;
@@ -74,7 +71,7 @@ impl Store<'_> {
         })?;
         if let Err(error) = self.files.rename(&session.place.target, &there.target) {
             unclaim(&session, &there);
-            // It is known at once that it was not done; who cannot write that down leaves it open.
+            // The failed move is recorded at once; if that fails too, it stays open.
             let void = JournalEvent::Void(SettledChange { change: begun });
             journal.append(&(self.clock)(), void).ok();
             return Err(session.untouched(error));
@@ -111,7 +108,7 @@ impl Store<'_> {
     }
 }
 
-/// A run cannot go on without its plan.
+/// Refuses a plan with an active run, which cannot continue without it.
 fn refuse_being_run(session: &UpdateSession<'_>) -> Result<(), StoreError> {
     match holder(session.store.files, &session.place) {
         Some(run) => Err(StoreError::BeingRun {
@@ -122,7 +119,7 @@ fn refuse_being_run(session: &UpdateSession<'_>) -> Result<(), StoreError> {
     }
 }
 
-/// A link has no text to keep, and the file it leads to may be in use under other names.
+/// Refuses a link: it has no text to keep, and its target may be in use under other names.
 fn refuse_link(files: &dyn Files, plan: PlanFile<'_>) -> Result<(), StoreError> {
     let metadata = files.link_metadata(plan.path);
     let metadata = metadata.map_err(|source| LoadError::new(plan.path, source))?;
@@ -134,13 +131,13 @@ fn refuse_link(files: &dyn Files, plan: PlanFile<'_>) -> Result<(), StoreError> 
     }
 }
 
-/// Returns the place that a plan is to have.
+/// Returns the new place of a plan.
 fn destination(session: &UpdateSession<'_>, goal: Goal<'_>) -> Result<PlanPlace, StoreError> {
     let (files, place) = (session.store.files, &session.place);
     let there = match goal {
         Goal::Path(path) => place.elsewhere(path),
         Goal::Trash => {
-            // Under the path that it had in use: a state folder inside of another would look like a workspace.
+            // Under its original path: a state folder inside of another would look like a workspace.
             let path = place.origin().unwrap_or(&place.relative);
             let numbered = |n: u64| place.elsewhere(&format!("{TRASH}/{n}/{path}"));
             let free = (1..).map(numbered).find(|there| is_free(files, there));
@@ -153,7 +150,7 @@ fn destination(session: &UpdateSession<'_>, goal: Goal<'_>) -> Result<PlanPlace,
     }
 }
 
-/// Returns true where there is nothing. A file without a byte is what is left of a move that was interrupted.
+/// Returns whether the path is free. An empty file is the leftover of an interrupted move.
 fn is_free(files: &dyn Files, there: &PlanPlace) -> bool {
     let found = files.link_metadata(&there.target);
     found.map_or_else(
@@ -169,7 +166,7 @@ fn occupied(session: &UpdateSession<'_>, there: &PlanPlace) -> StoreError {
     }
 }
 
-/// Returns the digest of what the plan holds; none where that is no text, or too much of it.
+/// Returns the digest of the plan's text; none if it is no text, or too long.
 fn text_of(session: &UpdateSession<'_>, journal: &mut Journal<'_>) -> Result<Option<Digest>, StoreError> {
     match session.load(journal, None) {
         Ok(source) => Ok(source.damage().is_none().then(|| Digest::of(source.as_str()))),
@@ -178,7 +175,7 @@ fn text_of(session: &UpdateSession<'_>, journal: &mut Journal<'_>) -> Result<Opt
     }
 }
 
-/// Finds out whether a name can go from the folder of a plan, before anything is recorded of it.
+/// Checks that a name can be removed from the folder of a plan, before anything is recorded.
 fn try_folder(session: &UpdateSession<'_>) -> Result<(), StoreError> {
     let files = session.store.files;
     let probe = session.place.target.with_file_name(new_temporary_name());
@@ -186,7 +183,7 @@ fn try_folder(session: &UpdateSession<'_>) -> Result<(), StoreError> {
     tried.map_err(|source| session.untouched(source))
 }
 
-/// Takes the name at the new place with an empty file, which the rename then replaces: a rename alone would replace anything.
+/// Reserves the new name with an empty file, which the rename then replaces: a rename alone would replace any file.
 fn claim(session: &UpdateSession<'_>, there: &PlanPlace) -> Result<(), StoreError> {
     let files = session.store.files;
     if !is_inside(files, there).map_err(|source| session.untouched(source))? {
@@ -207,7 +204,7 @@ fn claim(session: &UpdateSession<'_>, there: &PlanPlace) -> Result<(), StoreErro
     }
 }
 
-/// Returns whether a place lies in the workspace, by that of its folders which are there already.
+/// Returns whether a place is in the workspace, by its existing folders.
 fn is_inside(files: &dyn Files, there: &PlanPlace) -> io::Result<bool> {
     let root = files.canonical(&there.root)?;
     let mut folders = there.folder().ancestors();
@@ -215,7 +212,7 @@ fn is_inside(files: &dyn Files, there: &PlanPlace) -> io::Result<bool> {
     Ok(nearest.is_some_and(|folder| folder.starts_with(root)))
 }
 
-/// Gives the name back. An error does not prove that nothing happened: while the plan is where it was, the name is ours.
+/// Releases the name. An error does not prove that nothing happened: while the plan is at its old place, the name is ours.
 fn unclaim(session: &UpdateSession<'_>, there: &PlanPlace) {
     let files = session.store.files;
     if files.link_metadata(&session.place.target).is_ok() && is_free(files, there) {
@@ -223,13 +220,13 @@ fn unclaim(session: &UpdateSession<'_>, there: &PlanPlace) {
     }
 }
 
-/// The new name first: a plan with two names after a power cut is better than one with none.
+/// Syncs the new name first: a plan with two names after a power cut is better than one without a name.
 fn confirm(session: &UpdateSession<'_>, there: &PlanPlace) -> io::Result<()> {
     session.store.files.sync_folder(there.folder())?;
     session.store.files.sync_folder(session.place.folder())
 }
 
-/// Records that the plan has gone, and moves the journal. If this fails, the next process that opens the journal completes it.
+/// Records that the plan has moved, and moves the journal. If this fails, the next process that opens the journal completes it.
 fn record_departure(
     session: &UpdateSession<'_>,
     journal: &mut Journal<'_>,

@@ -11,171 +11,118 @@ use crate::lock::LockError;
 /// Why a plan was not changed.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// The plan cannot be read: it is not there, or not a file.
+    /// The plan cannot be read: it does not exist, or is not a file.
     #[error(transparent)]
     Load(#[from] LoadError),
     /// An attempt of a run wants to change the plan of its own run.
     #[error("`{}` was not changed: {attempt} called this, and an attempt cannot change its own run", .path.display())]
-    InAttempt {
-        /// The plan.
-        path: PathBuf,
-        /// The attempt.
-        attempt: CallingAttempt,
-    },
+    InAttempt { path: PathBuf, attempt: CallingAttempt },
     /// Another process is changing the plan.
     #[error("`{}` is being changed by another process, and stays as that process leaves it: {lock}", .path.display())]
     Locked {
-        /// The plan.
         path: PathBuf,
-        /// Who, and for how long.
+        /// The holder of the lock, and how long this process waited.
         lock: LockError,
     },
     /// A run works on the plan.
     #[error("a run works on `{}` (process {pid}), and it stays where it is", .path.display())]
-    BeingRun {
-        /// The plan.
-        path: PathBuf,
-        /// The process of the run.
-        pid: u32,
-    },
+    BeingRun { path: PathBuf, pid: u32 },
     /// Its journal cannot be used.
     #[error("{}; `{}` is as it was", with_reason(.journal), .path.display())]
-    Journal {
-        /// The plan.
-        path: PathBuf,
-        /// What is wrong with the journal.
-        journal: JournalError,
-    },
-    /// What was recorded of it cannot be read.
+    Journal { path: PathBuf, journal: JournalError },
+    /// Its history cannot be read.
     #[error("the history of `{}` cannot be read: {}", .path.display(), with_reason(.journal))]
-    History {
-        /// The plan.
-        path: PathBuf,
-        /// What is wrong with the journal.
-        journal: JournalError,
-    },
-    /// It has other names, which would keep the old text.
+    History { path: PathBuf, journal: JournalError },
+    /// Its file has other hard links, which would keep the old text.
     #[error("`{}` is one of {n_links} hard links to one file, and replacing it would part it from the others", .path.display())]
     HardLinked {
-        /// The plan.
         path: PathBuf,
-        /// How many names the file has.
+        /// The number of hard links.
         n_links: u64,
     },
     /// It is write-protected, which a rename would not check.
     #[error("`{}` is write-protected, and is as it was", .path.display())]
-    Protected {
-        /// The plan.
-        path: PathBuf,
-    },
-    /// There is something else where the folder of its history should be.
+    Protected { path: PathBuf },
+    /// The folder of its history is no folder.
     #[error("there is no place for the history of `{}`, which is as it was", .path.display())]
     NoStateFolder {
-        /// The plan.
         path: PathBuf,
-        /// What is there.
         #[source]
         source: io::Error,
     },
     /// It holds bytes that are not UTF-8, which would be lost.
     #[error("`{}` is not UTF-8, and writing it would lose the bytes that are not; it is as it was", .path.display())]
-    NotUtf8 {
-        /// The plan.
-        path: PathBuf,
-    },
-    /// A file without a journal is no longer what was read.
+    NotUtf8 { path: PathBuf },
+    /// A file without a journal has changed since it was read.
     #[error("`{}` was changed by another process in the meantime", .path.display())]
-    Changed {
-        /// The file.
-        path: PathBuf,
-    },
+    Changed { path: PathBuf },
     /// A program that takes no lock kept changing it.
     #[error("`{}` keeps being changed by another process; nothing was written", .path.display())]
-    Changing {
-        /// The plan.
-        path: PathBuf,
-    },
-    /// There is no space.
+    Changing { path: PathBuf },
+    /// The disk is full.
     #[error("there is no space left to write `{}`; it is as it was", .path.display())]
     Full {
-        /// The plan.
         path: PathBuf,
-        /// What the system said.
         #[source]
         source: io::Error,
     },
-    /// The folder of the plan or of its journal may not be written to.
+    /// The folder of the plan or of its journal is not writable.
     #[error("`{}` cannot be replaced: its folder or `.planwright` may not be written to; it is as it was", .path.display())]
     ReadOnly {
-        /// The plan.
         path: PathBuf,
-        /// What the system said.
         #[source]
         source: io::Error,
     },
-    /// The system said no in another way.
+    /// The operating system returned another error.
     #[error("`{}` cannot be written; it is as it was", .path.display())]
     Io {
-        /// The plan.
         path: PathBuf,
-        /// What the system said.
         #[source]
         source: io::Error,
     },
-    /// There is something already where it was to go.
+    /// The new path exists.
     #[error("`{to}` is there already; `{}` is as it was", .path.display())]
     Occupied {
-        /// The plan.
         path: PathBuf,
-        /// Where it was to go, from the root of the workspace.
+        /// The new path, from the root of the workspace.
         to: String,
     },
-    /// It is not a file but the name of one.
+    /// The plan is a link.
     #[error("`{}` is a symbolic link to a plan; both are as they were", .path.display())]
-    Link {
-        /// The link.
-        path: PathBuf,
-    },
-    /// A link leads out of the workspace where it was to go.
+    Link { path: PathBuf },
+    /// A link in the new path leads out of the workspace.
     #[error("`{to}` would lie outside of the workspace, by a link on the way; `{}` is as it was", .path.display())]
     Outside {
-        /// The plan.
         path: PathBuf,
-        /// Where it was to go, from the root of the workspace.
+        /// The new path, from the root of the workspace.
         to: String,
     },
-    /// It is where it was to go, but the system could not promise that this stays so after a power cut.
+    /// It was moved, but the system could not guarantee that the move survives a power cut.
     #[error("`{}` was moved to `{to}`, but the system could not confirm that this is on the disk", .path.display())]
     MoveNotConfirmed {
-        /// The plan.
         path: PathBuf,
-        /// Where it is, from the root of the workspace.
+        /// The new path, from the root of the workspace.
         to: String,
-        /// What the system said.
         #[source]
         source: io::Error,
     },
-    /// The same for a file without a journal.
+    /// A file without a journal was written, but may not survive a power cut.
     #[error("`{}` was replaced, but the system could not confirm that the new text is on the disk", .path.display())]
     Unconfirmed {
-        /// The file.
         path: PathBuf,
-        /// What the system said.
         #[source]
         source: io::Error,
     },
-    /// The new text is there, but the system could not promise that it stays after a power cut.
+    /// The new text is written, but the system could not guarantee that it survives a power cut.
     #[error("`{}` was replaced, but the system could not confirm that the new text is on the disk", .path.display())]
     NotConfirmed {
-        /// The plan.
         path: PathBuf,
-        /// What the system said.
         #[source]
         source: io::Error,
     },
 }
 
-/// Returns what is wrong with a journal, with what the system said.
+/// Returns the error of a journal with the system's message.
 fn with_reason(journal: &JournalError) -> String {
     match journal {
         JournalError::Io { source, .. } => format!("{journal}: {source}"),
@@ -184,7 +131,7 @@ fn with_reason(journal: &JournalError) -> String {
 }
 
 impl StoreError {
-    /// Returns what an error of the system means for a plan that was not touched.
+    /// Converts an error of the system for a plan that was not changed.
     pub(super) fn untouched(path: &Path, source: io::Error) -> Self {
         use io::ErrorKind as Kind;
         let path = path.to_owned();
@@ -196,7 +143,7 @@ impl StoreError {
         }
     }
 
-    /// Returns what trouble with the journal means for a plan that was not touched.
+    /// Converts an error of the journal for a plan that was not changed.
     pub(super) fn journal(path: &Path, journal: JournalError) -> Self {
         match journal {
             JournalError::Io { source, .. } if is_common(&source) => StoreError::untouched(path, source),
@@ -207,7 +154,7 @@ impl StoreError {
         }
     }
 
-    /// Returns what trouble with the lock means for a plan that was not touched.
+    /// Converts an error of the lock for a plan that was not changed.
     pub(super) fn lock(path: &Path, lock: LockError) -> Self {
         match lock {
             LockError::Io { source, .. } => StoreError::untouched(path, source),
@@ -218,7 +165,7 @@ impl StoreError {
         }
     }
 
-    /// Returns what to do about it.
+    /// Returns the next step for the user.
     pub fn help(&self) -> &'static str {
         match self {
             StoreError::Load(error) => error.help(),
@@ -263,7 +210,7 @@ impl StoreError {
     }
 }
 
-/// Returns true for what is said better of the plan than of its journal.
+/// Returns whether an error is better reported for the plan than for its journal.
 fn is_common(source: &io::Error) -> bool {
     use io::ErrorKind as Kind;
     matches!(
@@ -276,13 +223,13 @@ fn is_common(source: &io::Error) -> bool {
     )
 }
 
-/// Why an update came to nothing.
+/// Why an update failed.
 #[derive(Debug, thiserror::Error)]
 pub enum UpdateError<E> {
     /// The caller's `prepare` refused the change.
     #[error("{0}")]
     Refused(E),
-    /// The store could not.
+    /// The store returned an error.
     #[error(transparent)]
     Store(#[from] StoreError),
 }

@@ -11,59 +11,39 @@ use crate::files::{DiskFiles, Files};
 /// Why a file could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
-    /// There is nothing at the path.
+    /// The path does not exist.
     #[error("`{}` does not exist", .path.display())]
-    Missing {
-        /// The path.
-        path: PathBuf,
-    },
+    Missing { path: PathBuf },
     /// The path is a folder.
     #[error("`{}` is a folder, not a plan file", .path.display())]
-    Directory {
-        /// The path.
-        path: PathBuf,
-    },
+    Directory { path: PathBuf },
     /// The path is a pipe, a socket or a device.
     #[error("`{}` is {what}, not a regular file", .path.display())]
     Special {
-        /// The path.
         path: PathBuf,
-        /// What it is.
+        /// The type of the entry.
         what: &'static str,
     },
     /// The symbolic links form a loop.
     #[error("`{}` is a symbolic link that leads back to itself", .path.display())]
-    LinkLoop {
-        /// The path.
-        path: PathBuf,
-    },
+    LinkLoop { path: PathBuf },
     /// The file is larger than planwright reads.
     #[error("`{}` is too large: {n_bytes} bytes, and planwright reads up to {MAX_BYTES}", .path.display())]
-    TooLarge {
-        /// The path.
-        path: PathBuf,
-        /// Its size.
-        n_bytes: u64,
-    },
+    TooLarge { path: PathBuf, n_bytes: u64 },
     /// Another program kept writing to it.
     #[error("`{}` keeps changing while it is read", .path.display())]
-    Changing {
-        /// The path.
-        path: PathBuf,
-    },
-    /// The system said no.
+    Changing { path: PathBuf },
+    /// The operating system returned an error.
     #[error("`{}` cannot be read", .path.display())]
     Io {
-        /// The path.
         path: PathBuf,
-        /// What the system said.
         #[source]
         source: io::Error,
     },
 }
 
 impl LoadError {
-    /// Returns what an error of the system means for the file at a path.
+    /// Converts an error of the system for the file at a path.
     pub fn new(path: &Path, source: io::Error) -> Self {
         let path = path.to_owned();
         match source.kind() {
@@ -74,7 +54,7 @@ impl LoadError {
         }
     }
 
-    /// Names the file from a folder, where it lies below that.
+    /// Makes the path relative to a folder, if it is below it.
     pub(crate) fn shorten(&mut self, folder: &Path) {
         let (LoadError::Missing { path }
         | LoadError::Directory { path }
@@ -88,7 +68,7 @@ impl LoadError {
         }
     }
 
-    /// Returns what to do about it.
+    /// Returns the next step for the user.
     pub fn help(&self) -> &'static str {
         match self {
             LoadError::Missing { .. } => "check the path; `planwright list` shows the plans of this workspace",
@@ -102,10 +82,9 @@ impl LoadError {
     }
 }
 
-/// A file as it was when it was read.
+/// A file at the time when it was read.
 #[derive(Clone, Debug)]
 pub struct Loaded {
-    /// Its text.
     pub source: SourceText,
 }
 
@@ -132,8 +111,7 @@ pub(crate) fn load_from(files: &dyn Files, path: &Path) -> Result<Loaded, LoadEr
     Err(LoadError::Changing { path: path.to_owned() })
 }
 
-/// Returns whether a file is, byte for byte, what was read of it before. A text that stands for bytes that were none is no
-/// file's.
+/// Returns whether a file has, byte for byte, the text that was read before. False for a text with replaced bytes.
 pub(crate) fn holds(files: &dyn Files, path: &Path, source: &SourceText) -> Result<bool, LoadError> {
     let n_bytes = look(files, path)?.len();
     if n_bytes != source.len() as u64 || source.damage().is_some() {
@@ -161,7 +139,7 @@ pub fn load_stdin() -> Result<Loaded, LoadError> {
     })
 }
 
-/// Makes sure that the path is a file of a size that can be read, before it is opened.
+/// Checks that the path is a file of a readable size, before it is opened.
 fn look(files: &dyn Files, path: &Path) -> Result<Metadata, LoadError> {
     let own = path.to_owned();
     let metadata = files.metadata(path).map_err(|source| LoadError::new(path, source))?;

@@ -10,8 +10,8 @@ use super::load::holds;
 use super::temporary::{NO_LOCK, Temporary, n_hard_links};
 use crate::files::{DiskFiles, Files as _};
 
-/// Replaces the text of a file if it is still `old`. A symbolic link stays; what it points at is replaced. A file with
-/// several hard links is left alone: a rename gives one of them the new text, and anything else could lose the old one.
+/// Replaces the text of a file if it is still `old`. Follows a symbolic link and replaces its target. Refuses a file with several hard
+/// links: a rename gives one of them the new text, and anything else could lose the old one.
 pub fn replace(path: &Path, old: &SourceText, new: &str) -> Result<(), StoreError> {
     let files = &DiskFiles;
     let own = || path.to_owned();
@@ -34,7 +34,7 @@ pub fn replace(path: &Path, old: &SourceText, new: &str) -> Result<(), StoreErro
         .map_err(|source| StoreError::Unconfirmed { path: own(), source })
 }
 
-/// Refuses a file with other names, which would keep the old text, and one that is write-protected, unless that does not count.
+/// Refuses a file with other hard links, which would keep the old text, and a write-protected one, unless protection is ignored.
 pub(super) fn refuse_irreplaceable(
     path: &Path,
     metadata: &Metadata,

@@ -8,16 +8,16 @@ use std::time::{Duration, SystemTime};
 
 use crate::files::Files;
 
-/// Stands where a writer holds no plan's lock.
+/// The lock's name in a file name if the writer holds no plan's lock.
 pub(crate) const NO_LOCK: &str = "0000000000000000";
 
 const PREFIX: &str = ".planwright-";
 const SUFFIX: &str = ".tmp";
 
-/// The age after which a temporary file belongs to no living writer.
+/// The age after which a temporary file belongs to no running writer.
 const MAX_AGE: Duration = Duration::from_secs(60 * 60);
 
-/// A file that is to replace another.
+/// A file that will replace another.
 #[must_use = "it must land or be discarded"]
 pub(crate) struct Temporary<'t> {
     path: PathBuf,
@@ -25,7 +25,7 @@ pub(crate) struct Temporary<'t> {
 }
 
 impl<'t> Temporary<'t> {
-    /// Writes a text beside `target`, with the permissions that `metadata` has and, where the system lets us, the owner.
+    /// Writes a text next to `target`, with the permissions of `metadata` and, if the system permits it, the owner.
     pub(crate) fn write(
         files: &dyn Files,
         target: &Path,
@@ -36,7 +36,7 @@ impl<'t> Temporary<'t> {
         let path = target.with_file_name(new_name(plan));
         let file = files.create_private(&path)?;
         let temporary = Temporary { path, text };
-        // Only the superuser can give files away: elsewhere the new file is ours, as it is with every editor.
+        // Only the superuser can change owners. Otherwise the new file is ours, as with every editor.
         files.set_owner_like(&file, metadata).ok();
         let written = files
             .write(&file, text.as_bytes())
@@ -52,11 +52,11 @@ impl<'t> Temporary<'t> {
         }
     }
 
-    /// Takes the place of a file that holds `expected`, or is removed. Returns false where the file holds something else: a
-    /// program without a lock wrote to it after the last look, and its text is put back.
+    /// Replaces a file with the content `expected`, or is removed. Returns false if the file has another content: a program without a lock
+    /// wrote to it after the last read, and its text is restored.
     pub(crate) fn land(self, files: &dyn Files, target: &Path, expected: &str) -> io::Result<bool> {
         let landed = match files.exchange(&self.path, target) {
-            // The two have changed places, so that what was replaced can still be looked at.
+            // The files were exchanged, so that the replaced one can still be compared.
             Ok(()) => match files.holds(&self.path, expected.as_bytes()) {
                 Ok(true) => Ok(true),
                 _ => return self.give_back(files, target),
@@ -76,10 +76,10 @@ impl<'t> Temporary<'t> {
         landed
     }
 
-    /// Takes back that it took the place of a file which is not what it was to replace.
+    /// Undoes the replacement of a file that had another content.
     fn give_back(self, files: &dyn Files, target: &Path) -> io::Result<bool> {
         files.exchange(&self.path, target)?;
-        // A program that has replaced even this text in between wins.
+        // If a program has replaced this text too, that program wins.
         if !matches!(files.holds(&self.path, self.text.as_bytes()), Ok(true)) {
             files.exchange(&self.path, target)?;
         }
@@ -87,24 +87,24 @@ impl<'t> Temporary<'t> {
         Ok(false)
     }
 
-    /// Removes it. Where that fails it is litter, and the next writer removes it.
+    /// Removes it. If that fails, the next writer removes it.
     pub(crate) fn discard(self, files: &dyn Files) {
         files.remove(&self.path).ok();
     }
 }
 
-/// Returns whether files cannot change places here at all.
+/// Returns whether files cannot be exchanged on this file system.
 fn cannot_exchange(error: &io::Error) -> bool {
     let kinds = [io::ErrorKind::Unsupported, io::ErrorKind::InvalidInput];
     kinds.contains(&error.kind())
 }
 
-/// The temporary files of other plans in a folder. Most belong to writers that are about to finish.
+/// The temporary files of other plans in a folder. Most belong to active writers.
 pub(crate) struct OtherTemporaries(Vec<PathBuf>);
 
 impl OtherTemporaries {
-    /// Removes those that are so old that their writers must be dead. What the time is, our own file says, which was just written:
-    /// the disk may be another machine's, with a clock of its own.
+    /// Removes those that are so old that their writers must have died. Our own new file shows the present time: the disk may be on another
+    /// machine, with its own clock.
     pub(crate) fn remove_old(self, files: &dyn Files, own: &Temporary<'_>) {
         let now = match &*self.0 {
             [] => return,
@@ -123,8 +123,8 @@ impl OtherTemporaries {
     }
 }
 
-/// Removes what dead writers of a plan have left in its folder, and returns the files of others. There can be no other writer while
-/// we hold its lock, so all of its temporary files go, however young.
+/// Removes the temporary files of a plan in its folder, and returns those of other plans. No other writer can exist while we hold its lock,
+/// so all of them go, whatever their age.
 pub(crate) fn remove_litter(files: &dyn Files, folder: &Path, plan: &str) -> OtherTemporaries {
     let mut foreign = Vec::new();
     for name in files.list_folder(folder).unwrap_or_default() {
@@ -141,8 +141,8 @@ pub(crate) fn remove_litter(files: &dyn Files, folder: &Path, plan: &str) -> Oth
     OtherTemporaries(foreign)
 }
 
-/// Returns what dead writers have left in a folder: files, and copies of workspaces. What is young by the given time may belong to
-/// a living writer.
+/// Returns what dead writers have left in a folder: files, and copies of workspaces. Recent ones, by the given time, may belong to a
+/// running writer.
 pub(crate) fn stale_temporaries(files: &dyn Files, folder: &Path, now: SystemTime) -> Vec<PathBuf> {
     let names = files.list_folder(folder).unwrap_or_default();
     let ours = names.iter().filter(|name| name.to_str().and_then(writer_of).is_some());
@@ -154,7 +154,7 @@ pub(crate) fn stale_temporaries(files: &dyn Files, folder: &Path, now: SystemTim
     paths.filter(is_stale).collect()
 }
 
-/// Returns whether a name is that of a file which is to take another's place.
+/// Returns whether a name is that of a temporary file.
 pub(crate) fn is_temporary(name: &str) -> bool {
     writer_of(name).is_some()
 }
@@ -176,7 +176,7 @@ pub(super) fn new_name(plan: &str) -> String {
     format!("{PREFIX}{plan}-{}-{chance:016x}{SUFFIX}", std::process::id())
 }
 
-/// Returns the plan that a temporary file is for; none for the name of anything else.
+/// Returns the plan of a temporary file; none for other names.
 fn writer_of(name: &str) -> Option<&str> {
     let inner = name.strip_prefix(PREFIX)?.strip_suffix(SUFFIX)?;
     let mut parts = inner.split('-');
@@ -186,14 +186,14 @@ fn writer_of(name: &str) -> Option<&str> {
     is_ours.then_some(plan)
 }
 
-/// Returns how many names a file has.
+/// Returns the number of a file's hard links.
 #[cfg(unix)]
 pub(crate) fn n_hard_links(metadata: &Metadata) -> u64 {
     use std::os::unix::fs::MetadataExt as _;
     metadata.nlink()
 }
 
-/// Elsewhere the standard library cannot tell.
+/// Returns one: on other systems the standard library does not report it.
 #[cfg(not(unix))]
 pub(crate) fn n_hard_links(_metadata: &Metadata) -> u64 {
     1
@@ -232,7 +232,7 @@ mod tests {
             std::fs::write(&path, found).expect("written");
             let metadata = std::fs::metadata(&path).expect("metadata");
             let temporary = Temporary::write(&DiskFiles, &path, &metadata, NO_LOCK, "new").expect("written");
-            // Where files cannot change places, a look before is all there is.
+            // If files cannot be exchanged, only an earlier read can detect the change.
             let can_exchange = cfg!(any(target_os = "linux", target_vendor = "apple"));
             let came = temporary.land(&DiskFiles, &path, expected).expect("it lands or not");
             if can_exchange {
@@ -285,7 +285,7 @@ mod tests {
     fn the_age_of_files_is_measured_by_the_disks_clock() {
         let folder = tempfile::tempdir().expect("temp folder");
         let plan = "1111111111111111";
-        // A disk whose clock is two hours late, and one that is two hours ahead.
+        // A disk whose clock is two hours behind, and one that is two hours ahead.
         let (now, hours) = (SystemTime::now(), Duration::from_secs(7_200));
         for disk in [now - hours, now + hours] {
             let written = |name: String, age: u64| {

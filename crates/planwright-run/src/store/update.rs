@@ -24,18 +24,17 @@ use crate::journal::{
 use crate::layout::PlanPlace;
 use crate::lock::{self, LockHolder, PATIENCE, PlanLock};
 
-/// How often a change is prepared anew because a program without a lock changed the file meanwhile.
+/// How often a change is prepared again because a program without a lock changed the file.
 const MAX_TRIES: usize = 5;
 
-/// Changes plan files. The parts of the world that it needs are its fields, so that tests can bring their own.
+/// Changes plan files. Its dependencies are fields, so that tests can replace them.
 pub struct Store<'w> {
-    /// The file system.
     pub files: &'w dyn Files,
     /// Returns the present time, as RFC 3339 in UTC.
     pub clock: &'w dyn Fn() -> String,
     /// How long to wait for another writer.
     pub patience: Duration,
-    /// Whether even a write-protected plan is replaced, as tools do that only ask its folder.
+    /// Whether a write-protected plan is replaced too, like tools that only check the folder's permissions.
     pub replaces_protected: bool,
 }
 
@@ -51,34 +50,34 @@ impl Default for Store<'static> {
     }
 }
 
-/// The plan that is to be changed.
+/// The plan to change.
 #[derive(Clone, Copy, Debug)]
 pub struct PlanFile<'a> {
-    /// Where it is. A link is followed: the file it leads to is what changes.
+    /// A link is followed, and its target changes.
     pub path: &'a Path,
-    /// Its id, as [`journal::plan_id`] tells it.
+    /// Its id, from [`journal::plan_id`].
     pub id: Option<&'a str>,
 }
 
-/// A change that is ready to be made.
+/// A prepared change.
 #[derive(Clone, Debug, Default)]
 pub struct PreparedChange {
-    /// The new text of the plan; none where only states in the journal change.
+    /// The new text of the plan; none if only states in the journal change.
     pub text: Option<SourceText>,
-    /// What is to be recorded. The store fills in what happens to the text.
+    /// The record of the change. The store adds the change of the text.
     pub change: ChangeRecord,
 }
 
-/// What came of an update.
+/// The result of an update.
 #[derive(Debug)]
 pub struct Updated {
-    /// The number of the change in the journal; none where there was nothing to change.
+    /// The number of the change in the journal; none if nothing changed.
     pub change: Option<u64>,
-    /// What the plan file holds now.
+    /// The text of the plan file now.
     pub source: SourceText,
-    /// Which bytes of the journal came with it.
+    /// The bytes of the journal that were added.
     pub recorded: Range<u64>,
-    /// What was found and put right on the way.
+    /// Repairs and discoveries while the journal was opened.
     pub notices: Vec<JournalRepair>,
 }
 
@@ -93,7 +92,7 @@ impl Updated {
     }
 }
 
-/// Returns what was recorded of a plan. Takes no lock and writes nothing: what is being written at this moment may be missing.
+/// Returns the history of a plan. Takes no lock and writes nothing: a record in progress may be missing.
 pub fn history(plan: PlanFile<'_>) -> Result<History, StoreError> {
     let place = PlanPlace::of(&DiskFiles, plan.path).map_err(|source| LoadError::new(plan.path, source))?;
     journal::history_of(&DiskFiles, &place, plan.id).map_err(|journal| StoreError::History {
@@ -103,8 +102,7 @@ pub fn history(plan: PlanFile<'_>) -> Result<History, StoreError> {
 }
 
 impl Store<'_> {
-    /// Tries whether a plan could be changed, without changing it: whether there may be another file in place of its own, and
-    /// another line in its journal.
+    /// Checks that a plan could be changed, without changing it: that its file can be replaced, and its journal extended.
     pub fn try_out(&self, plan: PlanFile<'_>, source: &SourceText) -> Result<(), StoreError> {
         let session = UpdateSession::open(self, plan, "try")?;
         let _lock = session.lock()?;
@@ -126,7 +124,7 @@ impl Store<'_> {
         self.update_known(plan, verb, None, prepare)
     }
 
-    /// Does the same for a caller who has read the file before: what is still there is not read a second time, only compared.
+    /// Changes a plan for a caller that has read the file before. An unchanged file is only compared, and not read again.
     pub(crate) fn update_known<E>(
         &self,
         plan: PlanFile<'_>,
@@ -155,8 +153,7 @@ impl Store<'_> {
 }
 
 impl Store<'_> {
-    /// Records something about a plan that changed neither its text nor a state: how it came to be. When this returns, it is in
-    /// the journal.
+    /// Records a note about a plan, such as its origin, without a change of its text or a state. The record is durable when this returns.
     pub fn record_note(&self, plan: PlanFile<'_>, change: ChangeRecord) -> Result<(), StoreError> {
         let session = UpdateSession::open(self, plan, &change.verb)?;
         let _lock = session.lock()?;
@@ -165,7 +162,7 @@ impl Store<'_> {
         appended.map(drop).map_err(|error| session.journal_error(error))
     }
 
-    /// Records that a task was verified, and changes nothing. When this returns, it is in the journal.
+    /// Records that a task was verified, and changes nothing. The record is durable when this returns.
     pub fn record_verified(
         &self,
         plan: PlanFile<'_>,
@@ -180,7 +177,7 @@ impl Store<'_> {
     }
 }
 
-/// One update on its way.
+/// One update in progress.
 pub(super) struct UpdateSession<'a> {
     pub(super) store: &'a Store<'a>,
     pub(super) plan: PlanFile<'a>,
@@ -188,9 +185,9 @@ pub(super) struct UpdateSession<'a> {
     me: LockHolder,
 }
 
-/// A change that changes something.
+/// An update with an effect.
 struct PlannedUpdate {
-    /// The new text, if it is another.
+    /// The new text, if it differs.
     text: Option<SourceText>,
     change: ChangeRecord,
 }
@@ -226,7 +223,7 @@ impl<'a> UpdateSession<'a> {
         self.lock_at(&self.place)
     }
 
-    /// Takes the lock of a place of the same workspace.
+    /// Takes the lock of another place in the same workspace.
     pub(super) fn lock_at(&self, place: &PlanPlace) -> Result<PlanLock, StoreError> {
         let lock = lock::acquire(self.store.files, &place.lock(), &self.me, self.store.patience);
         lock.map_err(|error| StoreError::lock(self.plan.path, error))
@@ -237,7 +234,7 @@ impl<'a> UpdateSession<'a> {
         journal.map_err(|error| self.journal_error(error))
     }
 
-    /// Reads the newest text, and finds out by it what came of a change that was interrupted.
+    /// Reads the newest text, and determines the outcome of an interrupted change from it.
     pub(super) fn load(&self, journal: &mut Journal<'_>, known: Option<&SourceText>) -> Result<SourceText, StoreError> {
         let (files, target) = (self.store.files, &self.place.target);
         let source = match known {
@@ -249,7 +246,7 @@ impl<'a> UpdateSession<'a> {
         Ok(source)
     }
 
-    /// Makes a change and returns its number; none where the file is no longer what it was prepared for.
+    /// Makes a change and returns its number; none if the file has changed since the change was prepared.
     fn make(
         &self,
         journal: &mut Journal<'_>,
@@ -274,7 +271,7 @@ impl<'a> UpdateSession<'a> {
         }
     }
 
-    /// Writes the new text beside the old one.
+    /// Writes the new text next to the old one.
     fn temporary<'t>(&self, source: &SourceText, text: &'t str) -> Result<Temporary<'t>, StoreError> {
         let (files, target) = (self.store.files, &self.place.target);
         if source.damage().is_some() {
@@ -293,7 +290,7 @@ impl<'a> UpdateSession<'a> {
         Ok(temporary)
     }
 
-    /// Replaces the file, if it still is what was read.
+    /// Replaces the file, if it has not changed since it was read.
     fn land(
         &self,
         journal: &mut Journal<'_>,
@@ -317,7 +314,7 @@ impl<'a> UpdateSession<'a> {
             Ok(true) => {}
             Ok(false) => return void(journal),
             Err(error) => {
-                // An error does not prove that nothing happened: the file is asked. If it cannot be, the next writer asks it.
+                // An error does not prove that nothing happened: the file is read again. If that fails, the next writer reads it.
                 self.load(journal, None).ok();
                 return Err(self.untouched(error));
             }
@@ -328,7 +325,7 @@ impl<'a> UpdateSession<'a> {
                 path: self.plan.path.to_owned(),
                 source,
             })?;
-        // The change is durable in both places by now. That it landed, the next writer can tell without being told.
+        // The change is durable in both places now. The next writer can infer that it landed, even without a record.
         if journal
             .append(&(self.store.clock)(), JournalEvent::Landed(SettledChange { change }))
             .is_err()

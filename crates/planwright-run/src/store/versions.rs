@@ -1,4 +1,4 @@
-//! Keeps the texts that new versions of a plan replaced.
+//! Stores the texts that new versions of a plan replaced.
 
 use std::path::{Path, PathBuf};
 
@@ -13,7 +13,7 @@ fn folder_of(place: &PlanPlace) -> PathBuf {
     place.root.join(STATE_FOLDER).join("versions").join(place.key.hash())
 }
 
-/// Keeps the text that a plan had before a new version of it. `time` is the present as RFC 3339. Returns the file.
+/// Stores the text of a plan before a new version of it. `time` is the present as RFC 3339. Returns the file.
 pub fn keep_version(plan: &Path, text: &SourceText, time: &str) -> Result<PathBuf, CreateError> {
     let failed = |source| CreateError::Io {
         path: plan.to_owned(),
@@ -37,7 +37,7 @@ pub fn keep_version(plan: &Path, text: &SourceText, time: &str) -> Result<PathBu
     }
 }
 
-/// Returns the texts that are kept of a plan, the oldest first.
+/// Returns the stored versions of a plan, the oldest first.
 pub fn versions(plan: &Path) -> Vec<PathBuf> {
     let Ok(place) = PlanPlace::of(&DiskFiles, plan) else {
         return Vec::new();

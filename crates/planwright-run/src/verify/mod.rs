@@ -1,8 +1,7 @@
-//! Verification: which commands prove that a task is done, how they are run, and the receipts they leave. Knows nothing of
-//! agents and changes no plan.
+//! Verification: the commands that prove that a task is done, how they run, and their receipts. Does not know agents, and changes no plan.
 //!
-//! [`TaskChecks::of`] finds the commands of a task; [`spec`] and [`receipt`] are for who runs them through [`Workers`] beside other
-//! processes, and [`run_all`] is for who has nothing else to do meanwhile.
+//! [`TaskChecks::of`] finds the commands of a task. Callers that run them through [`Workers`] next to other processes use [`spec`] and
+//! [`receipt`]; callers that only wait for them use [`run_all`].
 //!
 //! [`Workers`]: crate::worker::Workers
 
@@ -29,27 +28,26 @@ use crate::journal::Receipt;
 use crate::redaction::Redaction;
 use crate::worker::{EndCause, EndedProcess, ProcessExit, ProcessMark, Spec, StartError, Stdin};
 
-/// How many bytes of the end of the output [`Receipt::tail`] has at most.
+/// The size limit of [`Receipt::tail`], in bytes.
 pub const MAX_TAIL_BYTES: usize = 8 * 1024;
 
-/// Where and how the commands of a task are run.
+/// Where and how the commands of a task run.
 #[derive(Clone, Debug)]
 pub struct CheckEnvironment {
-    /// The folder that they run in; see [`folder`].
+    /// Their working directory; see [`folder`].
     pub folder: PathBuf,
-    /// All of their environment; see [`environment`].
+    /// Their whole environment; see [`environment`].
     pub environment: Vec<(OsString, OsString)>,
     pub mark: ProcessMark,
     pub max_log_bytes: u64,
     pub redaction: Redaction,
-    /// How long a command may take to end after it was asked to.
+    /// The time between the first signal and the kill.
     pub grace: Duration,
-    /// The fence around commands that do not run without one.
+    /// The fence of commands that do not opt out.
     pub fence: Option<Fence>,
 }
 
-/// Returns what is started for a check: no shell but the one that the command asks for, no input, no limit but its timeout.
-/// Its output goes to the log.
+/// Returns the process of a check: no shell unless the command names one, no input, no limit but its timeout. Its output goes to the log.
 pub fn spec(check: &Check, scene: &CheckEnvironment, log: PathBuf) -> Spec {
     Spec {
         arguments: check.command.arguments().into_iter().map(OsString::from).collect(),
@@ -68,10 +66,9 @@ pub fn spec(check: &Check, scene: &CheckEnvironment, log: PathBuf) -> Spec {
     }
 }
 
-/// Returns the environment of verification: all of the user's, since the commands are the user's own, and which plan and task it
-/// is about.
+/// Returns the environment of verification: all of the user's, since the commands are the user's own, and the plan and the task.
 ///
-/// Names in a plan are strangers' text: a character that no variable can hold is replaced.
+/// Names in a plan are untrusted text: a character that no variable can hold is replaced.
 pub fn environment(
     variables: impl IntoIterator<Item = (OsString, OsString)>,
     plan: &Path,
@@ -87,7 +84,7 @@ pub fn environment(
     all.into_iter().collect()
 }
 
-/// How a command ended that could not be started.
+/// The exit status of a command that could not be started.
 pub const NOT_STARTED: &str = "not started";
 
 #[derive(Debug, thiserror::Error)]
@@ -98,14 +95,14 @@ pub enum FolderError {
     Missing(String),
 }
 
-/// Returns the folder that a task names for its work, where that is not the root of the workspace.
+/// Returns the folder that a task names for its work, if it is not the root of the workspace.
 pub(crate) fn named_folder<'p>(plan: &'p Plan, task: &Task) -> Option<&'p str> {
     let own = plan.task_str(task, Field::TargetRepo);
     let named = own.or_else(|| plan.head_str(Field::TargetRepo)).map(str::trim);
     named.filter(|name| !name.is_empty() && *name != ".")
 }
 
-/// Returns the folder that a task is verified in: the root of the workspace, or the folder below it that a task pack names.
+/// Returns the folder in which a task is verified: the root of the workspace, or the subfolder that a task pack names.
 pub fn folder(root: &Path, plan: &Plan, task_ix: usize) -> Result<PathBuf, FolderError> {
     let task = plan.tasks().get(task_ix);
     let Some(named) = task.and_then(|task| named_folder(plan, task)) else {
@@ -128,7 +125,7 @@ pub fn folder(root: &Path, plan: &Plan, task_ix: usize) -> Result<PathBuf, Folde
     }
 }
 
-/// Returns what is kept of a command that was run.
+/// Returns the receipt of a command that ran.
 pub fn receipt(check: &Check, ended: &EndedProcess, log: &Path, commit: Option<String>) -> Receipt {
     Receipt {
         command: check.command.arguments(),
@@ -141,7 +138,7 @@ pub fn receipt(check: &Check, ended: &EndedProcess, log: &Path, commit: Option<S
     }
 }
 
-/// Returns what is kept of a command that could not be started: it has failed, and says why.
+/// Returns the receipt of a command that could not be started: it has failed, with the reason.
 pub(crate) fn receipt_of_refusal(check: &Check, error: &StartError, commit: Option<String>) -> Receipt {
     Receipt {
         command: check.command.arguments(),
@@ -154,7 +151,7 @@ pub(crate) fn receipt_of_refusal(check: &Check, error: &StartError, commit: Opti
     }
 }
 
-/// Returns what is kept of a command that has no folder to run in: it has failed, and says why.
+/// Returns the receipt of a command without a folder to run in: it has failed, with the reason.
 pub(crate) fn not_run(check: &Check, error: &FolderError) -> Receipt {
     Receipt {
         command: check.command.arguments(),
@@ -179,14 +176,14 @@ fn exit_words(ended: &EndedProcess) -> String {
     }
 }
 
-/// Returns the digest of all output, or of what there is of it, which is then said.
+/// Returns the digest of the output, marked if it is only of a part.
 fn digest_words(ended: &EndedProcess, log: &Path) -> String {
     if ended.n_bytes == 0 {
         return Digest::of("").to_string();
     }
-    // The log lies where what was started could reach it: it may be a link, a pipe, or without end by now.
+    // The log is within reach of the started processes: it may now be a link, a pipe, or endless.
     let own = open_own(log, OpenOwn::ToRead);
-    // What stands in it for secrets and for what was left out may be longer than these.
+    // The marks for secrets and omitted output may be longer than the replaced text.
     let most = ended.n_bytes.saturating_mul(4).saturating_add(64 * 1024);
     let own = own.and_then(|file| match file.metadata()?.len() <= most {
         true => Digest::of_all(file.take(most)),
@@ -201,16 +198,16 @@ fn digest_words(ended: &EndedProcess, log: &Path) -> String {
     }
 }
 
-/// Returns the end of an output as text. What is cut is cut between characters.
+/// Returns the end of an output as text, cut between characters.
 fn tail_text(bytes: &[u8]) -> String {
     let is_inside = |byte: &u8| matches!(byte, 0x80..=0xbf);
-    // The first character may have been cut in two; its rest is at most three bytes.
+    // The first character may have been split; its rest is at most three bytes.
     let n_rest = match bytes.len() >= MAX_TAIL_BYTES {
         true => bytes.iter().take(3).take_while(|byte| is_inside(byte)).count(),
         false => 0,
     };
     let text = String::from_utf8_lossy(bytes.get(n_rest..).unwrap_or_default());
-    // What is no text grows when it is decoded.
+    // Invalid UTF-8 grows when it is decoded.
     let start = text.ceil_char_boundary(text.len().saturating_sub(MAX_TAIL_BYTES));
     text.get(start..).unwrap_or_default().to_owned()
 }

@@ -1,6 +1,6 @@
-//! Which commands verify a task by the rules of a configuration, and what no rule covers. Runs nothing.
+//! Finds the commands that verify a task by the configured rules, and what no rule covers. Runs nothing.
 //!
-//! Texts of a plan choose among the user's commands. They are never commands themselves, unless the user allowed that.
+//! Texts of a plan select among the user's commands. They are never commands themselves, unless the user allows that.
 
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
@@ -10,19 +10,19 @@ use planwright_core::plan::{Field, FieldValue, Plan, Task};
 use crate::config::{self, Command, Verify};
 use crate::runs::VerificationContract;
 
-/// The longest text of a plan that is taken for a command, in bytes.
+/// The longest text of a plan that counts as a command, in bytes.
 const MAX_PLAN_COMMAND_BYTES: usize = 1000;
 
-/// The fields whose texts say when a task is done: a list of criteria, or what a task pack has in their place.
+/// The fields that define when a task is done: a list of criteria, or a task pack's equivalent.
 const CRITERIA: &[Field] = &[Field::Criteria, Field::TestFocus, Field::DoneSignal];
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TaskChecks {
-    /// The commands in the order to run them: those for every task, for its type, for its criteria. Each command once.
+    /// The commands in the order in which they run: those for every task, for its type, for its criteria. Each command once.
     pub checks: Vec<Check>,
-    /// Criteria that no rule covers.
+    /// Criteria without a rule.
     pub unverified: Vec<String>,
-    /// Commands inside the plan that are not run, because the user has not allowed it. Their criteria are unverified.
+    /// Commands inside the plan that do not run, because the user has not allowed it. Their criteria are unverified.
     pub held_back: Vec<String>,
     pub is_covered: bool,
 }
@@ -30,9 +30,9 @@ pub struct TaskChecks {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Check {
     pub command: Command,
-    /// How long it may take: the longest that any of its rules allows.
+    /// Its timeout: the longest of its rules.
     pub timeout: Duration,
-    /// What it is run for: `every task`, `type X`, or the texts of criteria.
+    /// What it verifies: `every task`, `type X`, or the texts of criteria.
     pub covers: Vec<String>,
     pub from_plan: bool,
 }
@@ -47,7 +47,7 @@ pub fn contract_of(plan: &Plan, task: &Task) -> VerificationContract {
 }
 
 impl TaskChecks {
-    /// Finds what verifies a task of a plan. Commands inside the plan count only where the user allowed them.
+    /// Finds what verifies a task of a plan. Commands inside the plan count only if the user allowed them.
     pub fn of(rules: &Verify, plan: &Plan, task_ix: usize, allow_plan_commands: bool) -> Self {
         match plan.tasks().get(task_ix) {
             Some(task) => TaskChecks::of_contract(rules, &contract_of(plan, task), allow_plan_commands),
@@ -102,7 +102,7 @@ impl Verify {
     }
 }
 
-/// Returns the texts that say when a task is done, in the order of the task, each once.
+/// Returns the texts that define when a task is done, in the order of the task, each once.
 pub fn criteria<'p>(plan: &'p Plan, task: &Task) -> Vec<&'p str> {
     let mut seen = HashSet::new();
     let entries = plan.entries(task).iter();
@@ -120,7 +120,7 @@ pub fn criteria<'p>(plan: &'p Plan, task: &Task) -> Vec<&'p str> {
         .collect()
 }
 
-/// Returns the command that a criterion consists of: nothing but one text between backticks, on one line.
+/// Returns the command that a criterion consists of: only one text between backticks, on one line.
 fn plan_command(criterion: &str) -> Option<&str> {
     let line = criterion.strip_prefix('`')?.strip_suffix('`')?.trim();
     let is_one = !line.is_empty() && line.len() <= MAX_PLAN_COMMAND_BYTES;
@@ -128,7 +128,7 @@ fn plan_command(criterion: &str) -> Option<&str> {
     (is_one && is_plain).then_some(line)
 }
 
-/// Commands as they come together, each with its place by what is started.
+/// Commands while they are collected, each with its index by its arguments.
 #[derive(Default)]
 struct Collected {
     checks: Vec<Check>,
@@ -162,7 +162,7 @@ impl Collected {
             return;
         };
         known.timeout = known.timeout.max(timeout);
-        // What is covered comes one after another, so that only the last can be the same.
+        // What a command covers is added in order, so that only the last can be equal.
         if known.covers.last().is_none_or(|last| last != covers) {
             known.covers.push(covers.to_owned());
         }

@@ -11,25 +11,25 @@ use crate::journal::Receipt;
 use crate::layout::{PlanKey, STATE_FOLDER, make_state_folder, refuse_links};
 use crate::worker::{EndedProcess, Spec, StartError, StopManner, WorkerEvent, Workers, end, orphans};
 
-/// How long the user waits at most until an interruption is noticed.
+/// The longest time until an interrupt is noticed.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Observes how commands are run, and may interrupt them.
+/// Observes the commands, and may interrupt them.
 pub trait Watch {
     fn begins(&mut self, check: &Check);
 
     fn ends(&mut self, check: &Check, receipt: &Receipt);
 
-    /// Returns whether to end what runs, and how. It is asked several times a second.
+    /// Returns whether to end the active command, and how. Called several times a second.
     fn interruption(&mut self) -> Option<StopManner>;
 }
 
-/// The caller interrupted the verification. What ran was ended, with everything that it had started.
+/// The caller interrupted the verification. The active command was ended, with everything that it had started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the verification was interrupted")]
 pub struct VerificationInterrupted;
 
-/// Where the outputs of verification by hand are kept: in `.planwright/checks`, those of a task until it is verified again.
+/// The outputs of verification by hand, in `.planwright/checks`. Those of a task are kept until its next verification.
 #[derive(Clone, Debug)]
 pub struct Logs {
     folder: PathBuf,
@@ -37,7 +37,7 @@ pub struct Logs {
 }
 
 impl Logs {
-    /// Makes the folder for them. The plan is named by its path from the root of the workspace.
+    /// Creates the folder for them. `plan` is the path of the plan from the root of the workspace.
     pub fn create(root: &Path, plan: &str, task: &str) -> io::Result<Self> {
         make_state_folder(&DiskFiles, root)?;
         let folder = root.join(STATE_FOLDER).join("checks");
@@ -49,7 +49,7 @@ impl Logs {
         })?;
         Ok(Logs {
             folder,
-            // No path has a zero byte, so that no other plan and task look the same.
+            // No path has a NUL, so the key is unique to a plan and a task.
             key: PlanKey::of(&format!("{plan}\0/{task}")),
         })
     }
@@ -59,21 +59,20 @@ impl Logs {
         self.folder.join(format!("{}.{number}.log", self.key))
     }
 
-    /// Removes the outputs of the last time: what is there belongs together.
+    /// Removes the outputs of the last verification, so that all files are from the same one.
     fn clear(&self) {
         let all = (1..).map(|number| self.log(number));
         all.map_while(|log| std::fs::remove_file(log).ok()).for_each(drop);
     }
 
-    /// Returns where that output is written, since the same task may be verified elsewhere at the same time.
+    /// Returns the temporary path of an output, since another process may verify the same task at the same time.
     fn part(&self, number: usize) -> PathBuf {
         let process = std::process::id();
         self.folder.join(format!("{}.{number}.{process}.part", self.key))
     }
 }
 
-/// Runs all commands of a task one after another, also after one has failed, so that the user sees everything that is wrong.
-/// Returns their receipts, in their order.
+/// Runs all commands of a task one after another, even after a failure, so that the user sees all errors. Returns their receipts in order.
 pub fn run_all(
     workers: &mut Workers,
     checks: &[Check],
@@ -91,16 +90,16 @@ pub fn run_all(
         let receipt = match run(workers, &spec(check, scene, log.clone()), watch) {
             Ok(Some(ended)) => receipt(check, &ended, &log, commit),
             Ok(None) => {
-                // The output of an interrupted command is of no use.
+                // The output of an interrupted command is useless.
                 let _ = std::fs::remove_file(&log);
                 return Err(VerificationInterrupted);
             }
             Err(error) => receipt_of_refusal(check, &error, commit),
         };
-        // The receipt has what matters: an output that keeps its first name is a blemish.
+        // The receipt is complete even if the output keeps its temporary name.
         faults::point("name receipt");
         if std::fs::rename(&log, logs.log(number)).is_err() {
-            // A command without output has no log. Each command gets its file, so that none is missed in clearing.
+            // A command without output has no log. Each command gets a file, so that clearing finds all of them.
             let _ = write_own(&logs.log(number), b"");
         }
         watch.ends(check, &receipt);
@@ -109,7 +108,7 @@ pub fn run_all(
     Ok(receipts)
 }
 
-/// Runs a command to its end; none where it was interrupted.
+/// Runs a command to its end; none if it was interrupted.
 fn run(workers: &mut Workers, spec: &Spec, watch: &mut dyn Watch) -> Result<Option<EndedProcess>, StartError> {
     const KEY: u64 = 0;
     workers.start(KEY, spec)?;
@@ -125,7 +124,7 @@ fn run(workers: &mut Workers, spec: &Spec, watch: &mut dyn Watch) -> Result<Opti
         });
         if let Some(ended) = ended {
             if ended.was_outlived {
-                // A server that a test forgot would be in the way of the next one.
+                // A server that a test left running would disturb the next one.
                 end(&spec.mark, &orphans(&spec.mark, &[]), spec.grace);
             }
             return Ok((!was_interrupted).then_some(ended));

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 
-/// The variables that programs need to work at all: places, language, terminal, proxies and certificates. No secrets but what
-/// a proxy's address may hold.
+/// The variables that programs need: paths, language, terminal, proxies and certificates. They hold no secrets, except possibly in a
+/// proxy's address.
 pub const DEFAULT_ALLOWED: &[&str] = &[
     "PATH",
     "HOME",
@@ -37,7 +37,7 @@ pub const DEFAULT_ALLOWED: &[&str] = &[
 
 /// Returns the variables whose names match a pattern, and the extra ones, which win. Sorted by name, each name once.
 ///
-/// In a pattern `*` stands for any characters, none included. Capital letters are not small ones.
+/// In a pattern `*` matches any characters or none. Letter case matters.
 pub fn allowed_environment(
     variables: impl IntoIterator<Item = (OsString, OsString)>,
     allow: &[impl AsRef<str>],
@@ -52,7 +52,7 @@ pub fn allowed_environment(
     allowed.into_iter().collect()
 }
 
-/// Tells whether a name matches a pattern: every part between stars is taken where it comes first, the last one at the end.
+/// Returns whether a name matches a pattern: every part between stars matches at its first occurrence, the last one at the end.
 fn matches(pattern: &[u8], name: &[u8]) -> bool {
     let mut parts = pattern.split(|byte| *byte == b'*');
     let first = parts.next().unwrap_or_default();

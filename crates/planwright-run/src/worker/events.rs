@@ -10,24 +10,24 @@ use super::processes::Identity;
 use super::running::{CachedTable, RunningProcess};
 use super::{EndCause, SpawnedProcess, Spec, StartError, StopManner, WorkerEvent, process_tree, processes};
 
-/// How much is read at once: what a pipe holds.
+/// How much is read at once: the usual capacity of a pipe.
 const BUFFER_BYTES: usize = 64 * 1024;
 
-/// The longest time that the system is asked to wait at once, for not every system takes any.
+/// The longest single wait, because some systems limit it.
 const MAX_WAIT: Duration = Duration::from_secs(3600);
 
 /// How long processes that were left behind have to end when `Workers` is dropped.
 const LAST_GRACE: Duration = Duration::from_secs(1);
 
-/// After how many ends it is looked whether the system keeps adopted children that have ended.
+/// After how many ended processes adopted children are reaped.
 const REAP_INTERVAL: usize = 100;
 
-/// How long is waited when the system refuses to wait for events.
+/// The pause after the system fails to wait for events.
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// Processes that run side by side.
+/// Processes that run in parallel.
 ///
-/// Dropping it kills what runs, with everything that it started.
+/// Dropping it kills them, with everything that they started.
 #[derive(Debug)]
 pub struct Workers {
     running: Vec<RunningProcess>,
@@ -35,11 +35,11 @@ pub struct Workers {
     bell: PipeReader,
     waker: Waker,
     boot: String,
-    /// Where all other children of this process are what processes left behind: those that it had before.
+    /// If all other children of this process are leftovers: the children that it had before.
     earlier: Option<Vec<Identity>>,
-    /// Whether something was started since they were last ended.
+    /// Whether a process was started since leftovers were last ended.
     may_be_left: bool,
-    /// How many processes have ended since it was last looked whether such children have.
+    /// How many processes have ended since adopted children were last reaped.
     n_ended: usize,
 }
 
@@ -50,15 +50,15 @@ pub struct Waker {
 }
 
 impl Waker {
-    /// Makes the wait that is going on, or else the next one, return at once. Never blocks.
+    /// Makes the present or the next wait return at once. Never blocks.
     pub fn wake(&self) {
-        // A full pipe wakes as well.
+        // A full pipe wakes the loop as well.
         let _ = (&*self.pipe).write(&[1]);
     }
 }
 
 impl Workers {
-    /// Begins with no process.
+    /// Creates it without processes.
     pub fn new() -> io::Result<Self> {
         let (bell, pipe) = io::pipe()?;
         rustix::io::ioctl_fionbio(&bell, true)?;
@@ -75,9 +75,8 @@ impl Workers {
         })
     }
 
-    /// Begins with no process, in a program that from now on has no other children than those that are started here and by
-    /// [`command`](crate::programs::command). What processes leave behind becomes a child of it, where the system can do that, and
-    /// is found by that, whatever it calls itself; [`Self::end_left`] ends it, and so does dropping.
+    /// Creates it for a program whose only children are started here and by [`command`](crate::programs::command). If the system can, this
+    /// process adopts what processes leave behind, and finds it even without its mark. [`Self::end_left`] ends it, and so does dropping.
     pub fn sole() -> io::Result<Self> {
         let mut workers = Self::new()?;
         workers.earlier = Some(process_tree::children());
@@ -85,7 +84,7 @@ impl Workers {
         Ok(workers)
     }
 
-    /// Ends what processes have left behind, when none is running any more. Returns how many processes that were.
+    /// Ends what processes have left behind, when none is running any more. Returns how many there were.
     pub fn end_left(&mut self, grace: Duration) -> usize {
         match &self.earlier {
             Some(earlier) if self.running.is_empty() && self.may_be_left && process_tree::has_children() => {
@@ -118,7 +117,7 @@ impl Workers {
 
     /// Ends a process and everything that it started. Returns whether there is one with this key; [`WorkerEvent::Ended`] follows then.
     ///
-    /// A process that is being ended politely can still be ended at once.
+    /// A process that is ending politely can still be killed.
     pub fn cancel(&mut self, key: u64, manner: StopManner) -> bool {
         let running = self.running.iter_mut().find(|running| running.key == key);
         running.is_some_and(|running| {
@@ -127,8 +126,8 @@ impl Workers {
         })
     }
 
-    /// Waits until something happens, a [`Waker`] wakes it, or the time is over; without a time as long as it takes. Must be
-    /// called again and again while processes run: nothing is read and no limit is kept in between.
+    /// Waits for an event, a [`Waker`] or the timeout; without a timeout for any time. Must be called repeatedly while processes run:
+    /// output is read and limits are enforced only here.
     pub fn wait(&mut self, timeout: Option<Duration>) -> Vec<WorkerEvent> {
         let until = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
         loop {
@@ -140,7 +139,7 @@ impl Workers {
         }
     }
 
-    /// Waits once, and lets every process do what it can. Returns whether a [`Waker`] woke it.
+    /// Waits once, and handles every process. Returns whether a [`Waker`] woke it.
     fn turn(&mut self, until: Option<Instant>) -> bool {
         let deadlines = self.running.iter().filter_map(RunningProcess::deadline);
         let pause = pause_until(deadlines.chain(until).min());
@@ -163,7 +162,7 @@ impl Workers {
         was_woken
     }
 
-    /// Lets every process do what the time demands, and forgets those that are over.
+    /// Applies timeouts to every process, and drops those that have ended.
     fn advance(&mut self) -> Vec<WorkerEvent> {
         let now = Instant::now();
         let mut look = CachedTable::default();

@@ -12,8 +12,8 @@ use crate::faults;
 use crate::fence::Fence;
 use crate::programs::{program_in, search_path};
 
-/// How much the pipe of a process holds that is listened to, in bytes: as much as everybody may ask for. What does not fit is
-/// lost with agents that run on Node.js: they leave without having written the rest.
+/// The capacity of the pipe for a process whose output is parsed, in bytes: as much as any user may request. Node.js agents lose output
+/// that does not fit: they exit before they have written the rest.
 #[cfg(target_os = "linux")]
 const ROOM: usize = 1024 * 1024;
 
@@ -21,12 +21,12 @@ const ROOM: usize = 1024 * 1024;
 #[derive(Debug)]
 pub(super) struct Launched {
     pub(super) child: Child,
-    /// What it writes to standard output and to standard error: one pipe, so that the order is kept.
+    /// Its standard output and standard error: one pipe, so that the order is kept.
     pub(super) output: PipeReader,
     pub(super) input: Option<PipeWriter>,
 }
 
-/// Starts a process in a group of its own.
+/// Starts a process in its own group.
 pub(super) fn launch(spec: &Spec) -> Result<Launched, StartError> {
     let (name, arguments) = spec.arguments.split_first().ok_or(StartError::NoProgram)?;
     let program = find_program(name, spec)?;
@@ -35,7 +35,7 @@ pub(super) fn launch(spec: &Spec) -> Result<Launched, StartError> {
         source,
     };
     let (output, writer) = io::pipe().map_err(refused)?;
-    // Who has many pipes already is refused, and does with the usual room.
+    // A user with many pipes is refused, and keeps the default capacity.
     #[cfg(target_os = "linux")]
     let _ = spec
         .streams_output
@@ -84,7 +84,7 @@ fn command_of(fence: Option<&Fence>, program: &Path, name: &OsStr) -> Command {
     command
 }
 
-/// Returns the variables by which programs find the folder for their temporary files.
+/// Returns the variables that name the folder for temporary files.
 fn temporary_variables(fence: Option<&Fence>) -> impl Iterator<Item = (&'static str, &Path)> {
     let folder = fence.and_then(|fence| fence.temporary.as_deref());
     folder
@@ -92,8 +92,8 @@ fn temporary_variables(fence: Option<&Fence>) -> impl Iterator<Item = (&'static 
         .flat_map(|folder| ["TMPDIR", "TMP", "TEMP"].map(|name| (name, folder)))
 }
 
-/// Finds a program in the environment that it gets. It is done here because a message can then name what was searched, and because
-/// with a path and nothing to search the standard library has the quicker way to start a process.
+/// Finds a program in its own environment. Done here because the message can then name the searched path, and because the standard library
+/// starts a process faster if the path needs no search.
 fn find_program(name: &OsStr, spec: &Spec) -> Result<PathBuf, StartError> {
     if name.as_bytes().contains(&b'/') {
         let program = absolute(&spec.folder, Path::new(name));
@@ -119,7 +119,7 @@ fn not_found(name: &OsStr, spec: &Spec, path: Option<OsString>) -> StartError {
     }
 }
 
-/// Returns a path that means the same in every folder. It is left to the system to say what is wrong with one that cannot be.
+/// Returns an absolute path. An invalid one is left for the system to report.
 fn absolute(folder: &Path, path: &Path) -> PathBuf {
     let path = folder.join(path);
     std::path::absolute(&path).unwrap_or(path)
@@ -137,7 +137,7 @@ mod tests {
     #[test]
     fn a_nonblocking_writer_can_write_600_kilobytes_at_once() {
         let folder = tempfile::tempdir().expect("a temporary folder");
-        // It does not wait for room either, as programs on Node.js do not.
+        // Like programs on Node.js, it does not wait for a free pipe.
         let arguments = [
             "dd",
             "if=/dev/zero",

@@ -24,25 +24,25 @@ const MAX_LINE_REST: u64 = 4096;
 #[derive(Debug)]
 pub(super) struct OutputLog {
     path: PathBuf,
-    /// None while there is nothing in it.
+    /// None while it is empty.
     file: Option<File>,
     cap: u64,
-    /// Where the beginning ends, and the line that says what is missing begins.
+    /// The end of the beginning, and the start of the line that says what is missing.
     head_end: u64,
-    /// Where the end begins, after that line.
+    /// The start of the end, after that line.
     end_start: u64,
     length: u64,
     n_bytes: u64,
     n_left_out: u64,
-    /// What went wrong. Nothing is written any more then.
+    /// The first error. Nothing is written after it.
     error: Option<io::Error>,
 }
 
 impl OutputLog {
-    /// Begins a log. A file that is there is emptied; where there is none, the first output makes it, and the folder for it.
+    /// Creates a log. An existing file is emptied; a missing one is created by the first output, with its folder.
     pub(super) fn create(path: &Path, max_bytes: u64) -> io::Result<Self> {
         let limit = rustix::process::getrlimit(rustix::process::Resource::Fsize).current;
-        // Beyond this limit the system does not give an error: it ends the process.
+        // Beyond this limit the system ends the process instead of returning an error.
         let cap = max_bytes.max(MIN_LOG_BYTES).min(limit.unwrap_or(u64::MAX));
         if cap < MIN_LOG_BYTES {
             let message = format!("files may have up to {cap} bytes here (ulimit -f)");
@@ -65,10 +65,10 @@ impl OutputLog {
         })
     }
 
-    /// Adds output. Never fails: a process is not to be stopped because its log cannot be written.
+    /// Adds output. Never fails: a process must not stop because its log cannot be written.
     pub(super) fn write(&mut self, bytes: &[u8]) {
         self.n_bytes += bytes.len() as u64;
-        // A piece is small enough to find room after the end was moved.
+        // A piece is small enough to fit after the end was moved.
         let size = usize::try_from(self.cap / 8).unwrap_or(usize::MAX).max(1);
         for piece in bytes.chunks(size) {
             if self.error.is_none() {
@@ -101,7 +101,7 @@ impl OutputLog {
         Ok(())
     }
 
-    /// Moves the last lines to the front of their part, and says how much is missing before them.
+    /// Moves the last lines to the front of their part, and writes how much is missing before them.
     fn make_room(&mut self) -> io::Result<()> {
         let starts_with_line_end = !self.was_cut() && !self.end_beginning_with_a_line()?;
         let keep_from = self.end_start.max(self.length.saturating_sub(self.cap / 8));
@@ -125,7 +125,7 @@ impl OutputLog {
         self.file()?.set_len(length)
     }
 
-    /// Shortens the beginning to whole lines, if it has any near its end. Returns whether it ends with a line now.
+    /// Shortens the beginning to whole lines, if it has a line end near its end. Returns whether it ends with a line now.
     fn end_beginning_with_a_line(&mut self) -> io::Result<bool> {
         let from = self.head_end.saturating_sub(MAX_LINE_REST.min(self.cap / 8));
         let bytes = self.read(from, self.head_end)?;
@@ -167,7 +167,7 @@ fn open(path: &Path) -> io::Result<File> {
 mod tests {
     use super::*;
 
-    /// Writes an output in pieces of a size, and returns the log and what its file holds. It is never longer than it may be.
+    /// Writes an output in pieces of a size, and returns the log and the content of its file, which never exceeds the cap.
     #[track_caller]
     fn written(output: &[u8], size: usize, cap: u64) -> (OutputLog, Vec<u8>) {
         let folder = tempfile::tempdir().expect("a folder");

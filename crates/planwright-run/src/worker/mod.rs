@@ -1,5 +1,5 @@
-//! Runs local processes: starts them in groups of their own, keeps their output in logs, watches their limits, and ends them
-//! with everything they started. Knows nothing of plans, agents or what an exit status means.
+//! Runs local processes: starts them in groups of their own, keeps their output in logs, watches their limits, and ends them with
+//! everything they started. Does not know plans, agents or the meaning of an exit status.
 //!
 //! There is one loop, in [`Workers::wait`], and no thread per process. What belongs to a process is found in the process table by
 //! parents, groups and sessions, and by a [`ProcessMark`] in the environment, which also finds what left its group and lost its
@@ -50,46 +50,46 @@ pub(crate) use unsupported::own_start_time;
 #[cfg(not(unix))]
 pub use unsupported::{UnsupportedWaker as Waker, UnsupportedWorkers as Workers, end, is_alive, orphans, values_of};
 
-/// How many bytes of the end of the output [`EndedProcess::tail`] has at most.
+/// The size limit of [`EndedProcess::tail`], in bytes.
 pub const TAIL_BYTES: usize = 8 * 1024;
 
-/// How many bytes of a line of output [`WorkerEvent::Line`] shows at most.
+/// The size limit of a line in [`WorkerEvent::Line`], in bytes.
 pub const LINE_BYTES: usize = 400;
 
-/// The smallest cap of a log; a smaller one is taken as this.
+/// The smallest cap of a log; a smaller one is raised to this.
 pub const MIN_LOG_BYTES: u64 = 4096;
 
 #[derive(Clone, Debug)]
 pub struct Spec {
-    /// The program and its arguments. No shell looks at them. A name without a slash is looked for in the `PATH` of
-    /// `environment`; a relative path begins in `folder`.
+    /// The program and its arguments, without a shell. A name without a slash is searched in the `PATH` of `environment`; a relative path
+    /// is relative to `folder`.
     pub arguments: Vec<OsString>,
     pub folder: PathBuf,
-    /// All of its environment, but for the mark. See [`allowed_environment`].
+    /// Its whole environment, except the mark. See [`allowed_environment`].
     pub environment: Vec<(OsString, OsString)>,
-    /// What is added to the environment to know its descendants by.
+    /// The variables that mark its descendants.
     pub mark: ProcessMark,
     pub stdin: Stdin,
-    /// Where its output goes, that of standard output and standard error in the order in which it arrives. A file there is
-    /// replaced, a folder that is missing is made. Of a process that writes nothing there is none.
+    /// The log of its standard output and standard error, in the order in which they arrive. An existing file is replaced, a missing folder
+    /// is created. A process that writes nothing has no log.
     pub log: PathBuf,
-    /// How long the log may become. Of more output the beginning and the end are kept, with a line in between that says how
-    /// much was left out. A reader that follows a log starts anew when it has become shorter.
+    /// The size limit of the log. Of longer output the beginning and the end are kept, with a line in between that says how much was
+    /// omitted. A reader that follows a log restarts when it has become shorter.
     pub max_log_bytes: u64,
-    /// What is removed from its output before that is logged or reported.
+    /// The redaction of its output before that is logged or reported.
     pub redaction: Redaction,
-    /// Whether all of its output is reported as well, by [`WorkerEvent::Output`].
+    /// Whether all of its output is also reported, by [`WorkerEvent::Output`].
     pub streams_output: bool,
     pub wall_limit: Option<Duration>,
     pub silence_limit: Option<Duration>,
-    /// How long it may take to end after it was asked to. At most a day.
+    /// The time between the first signal and the kill. At most a day.
     pub grace: Duration,
-    /// What it and all that it starts are kept from.
+    /// The fence of the process and its descendants.
     pub fence: Option<Fence>,
 }
 
 impl Spec {
-    /// Gives its fence, where it has one, a folder for temporary files.
+    /// Gives its fence, if it has one, a folder for temporary files.
     pub fn give_temporary(&mut self, temporary: &mut TemporaryFolders, key: u64) -> Result<(), StartError> {
         let Some(fence) = &mut self.fence else {
             return Ok(());
@@ -107,13 +107,13 @@ impl Spec {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Stdin {
-    /// Nothing: it is at the end from the beginning.
+    /// No input: end of file at once.
     Nothing,
     /// These bytes, through a pipe.
     Bytes(Vec<u8>),
 }
 
-/// Environment variables by which the descendants of a process are known, wherever they went.
+/// Environment variables that mark the descendants of a process, even in other groups.
 ///
 /// A process has the mark if it was started with all of these variables. No process has an empty mark.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -122,7 +122,7 @@ pub struct ProcessMark {
 }
 
 impl ProcessMark {
-    /// Makes a mark of variables that together are unlike those of any other run.
+    /// Creates a mark from variables that together are unique to a run.
     pub fn new<Name: Into<OsString>, Value: Into<OsString>>(
         variables: impl IntoIterator<Item = (Name, Value)>,
     ) -> Self {
@@ -139,47 +139,46 @@ impl ProcessMark {
     }
 }
 
-/// A process that was started, as it is to be written down.
+/// A started process, for the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SpawnedProcess {
     pub pid: u32,
-    /// When the system started it; see [`Process::start_time`].
+    /// Its start time by the system; see [`Process::start_time`].
     pub start_time: String,
 }
 
-/// A process that can be told from a later one with the same number.
+/// The identity of a process, which a later one with the same id does not have.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Process {
     pub pid: u32,
-    /// When the system started it, in the system's own terms: good for nothing but to be compared. Empty where the system does
-    /// not tell; then it is equal to none.
+    /// Its start time in the system's own format, only for comparison. Empty if the system does not report it; then it equals none.
     pub start_time: String,
-    /// Its command line for people to read, shortened.
+    /// Its command line for people, shortened.
     pub command: String,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StopManner {
-    /// It is asked to, and killed when its grace is over.
+    /// It is terminated, and killed after its grace.
     Politely,
     AtOnce,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WorkerEvent {
-    /// It wrote something. Comes a few times per second at most.
+    /// It wrote output. Reported a few times per second at most.
     Line {
         key: u64,
-        /// The last line, which may not be complete yet: at most [`LINE_BYTES`], lossily decoded. It may hold escape sequences.
+        /// The last line, possibly incomplete: at most [`LINE_BYTES`], lossily decoded. It may contain escape sequences.
         line: String,
     },
-    /// It wrote these bytes. Comes in order, and before [`WorkerEvent::Ended`].
+    /// It wrote these bytes. Reported in order, and before [`WorkerEvent::Ended`].
     Output {
         key: u64,
-        /// What it wrote; lines and characters may be torn.
+        /// Lines and characters may be split.
         bytes: Vec<u8>,
     },
-    /// It is over, and after a limit or a cancellation so is everything that it started.
+    /// It has ended, and after a limit or a cancellation everything that it started has ended too.
     Ended(EndedProcess),
 }
 
@@ -189,15 +188,15 @@ pub struct EndedProcess {
     pub exit: ProcessExit,
     pub cause: EndCause,
     pub duration: Duration,
-    /// How much it wrote, with what the log left out.
+    /// The size of its output, including omitted parts.
     pub n_bytes: u64,
     /// The last [`TAIL_BYTES`] of its output.
     pub tail: Vec<u8>,
     pub log_was_cut: bool,
-    /// Why the log lacks what came after some point, as when the disk was full.
+    /// Why the log is incomplete, as when the disk was full.
     pub log_error: Option<String>,
-    /// Whether something that it started is still there: it holds the output open, is in the process group, or could not be
-    /// ended. [`orphans`] tells what.
+    /// Whether a process that it started still exists: one holds the output open, is in the process group, or could not be ended.
+    /// [`orphans`] finds it.
     pub was_outlived: bool,
 }
 
@@ -205,8 +204,8 @@ pub struct EndedProcess {
 pub enum ProcessExit {
     Code(i32),
     Signal(i32),
-    /// It is unknown. The process was killed and is still there, as when it waits for a disk that does not answer; or planwright
-    /// was started by something that ignores the ends of its children, and so the system forgets them.
+    /// Unknown. The process was killed and still exists, as when it waits for a disk that does not answer. Or planwright was started by a
+    /// program that ignores the ends of its children, so that the system drops their status.
     Unknown,
 }
 
@@ -246,7 +245,7 @@ pub enum StartError {
 }
 
 impl StartError {
-    /// Returns whether the machine is short of something that it may have again: processes, open files, memory.
+    /// Returns whether the machine is temporarily short of a resource: processes, open files, memory.
     pub fn is_shortage(&self) -> bool {
         let (StartError::Log { source, .. } | StartError::Refused { source, .. }) = self else {
             return false;
@@ -255,7 +254,7 @@ impl StartError {
     }
 }
 
-/// Returns whether the system refused something that it may grant later.
+/// Returns whether the system refused a resource that it may grant later.
 #[cfg(unix)]
 pub(crate) fn is_shortage(error: &io::Error) -> bool {
     use rustix::io::Errno;
@@ -265,7 +264,7 @@ pub(crate) fn is_shortage(error: &io::Error) -> bool {
         .any(|short| error.raw_os_error() == Some(short.raw_os_error()))
 }
 
-/// Returns whether the system refused something that it may grant later.
+/// Returns whether the system refused a resource that it may grant later.
 #[cfg(not(unix))]
 pub(crate) fn is_shortage(_error: &io::Error) -> bool {
     false

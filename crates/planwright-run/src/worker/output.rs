@@ -1,4 +1,4 @@
-//! The output of one process: from its pipe to the log, without secrets, and what of it is reported.
+//! The output of one process: from its pipe to the redacted log, and to reported lines.
 
 use std::io::{self, PipeReader, Read as _};
 use std::time::{Duration, Instant};
@@ -8,13 +8,13 @@ use super::log::OutputLog;
 use super::recent::Recent;
 use crate::redaction::RedactionStream;
 
-/// The time between two lines that are told.
+/// The time between two reported lines.
 const LINE_INTERVAL: Duration = Duration::from_millis(250);
 
-/// How long the first line waits, so that of a process that is over at once only the end is told.
+/// The delay of the first line, so that only the end of a very short process is reported.
 const FIRST_LINE_DELAY: Duration = Duration::from_millis(60);
 
-/// How often in a row one process is read from before the others have their turn.
+/// How many reads in a row one process gets before the others.
 const MAX_READS: usize = 8;
 
 #[derive(Debug)]
@@ -24,7 +24,7 @@ pub(super) struct ProcessOutput {
     log: OutputLog,
     recent: Recent,
     redaction: RedactionStream,
-    /// What was written and is not reported yet, where it is to be reported.
+    /// Output that is not reported yet; none if output is not reported.
     unreported: Option<Vec<u8>>,
     last: Instant,
     next_line: Option<Instant>,
@@ -53,7 +53,7 @@ impl ProcessOutput {
         self.pipe.is_some()
     }
 
-    /// Returns when there was output last, or when it ended.
+    /// Returns the time of the last output, or of its end.
     pub(super) fn last(&self) -> Instant {
         self.last
     }
@@ -113,7 +113,7 @@ impl ProcessOutput {
         }
     }
 
-    /// Keeps what was held back because it could have become a secret.
+    /// Writes the output that was held because it could have become a secret.
     pub(super) fn keep_rest(&mut self) {
         let rest = self.redaction.finish();
         if !rest.is_empty() {
@@ -121,7 +121,7 @@ impl ProcessOutput {
         }
     }
 
-    /// Returns the last line, where it is time to report it.
+    /// Returns the last line, if it is time to report it.
     pub(super) fn due_line(&mut self, now: Instant) -> Option<String> {
         self.next_line.take_if(|due| *due <= now)?;
         self.last_line = Some(now);

@@ -9,29 +9,29 @@ use rustix::process::{Signal, WaitId, WaitIdOptions, waitid};
 use super::processes::{self, Identity, ProcessEntry, ProcessTable};
 use super::{Process, ProcessMark};
 
-/// The pause after the first look at the table. Every further one is twice as long, up to the longest.
+/// The pause after the first read of the table. Each further one is twice as long, up to the longest.
 const FIRST_PAUSE: Duration = Duration::from_millis(5);
 
 const MAX_PAUSE: Duration = Duration::from_millis(80);
 
-/// The longest grace. A longer one might be more than the clock can hold.
+/// The longest grace. A longer one might exceed the range of the clock.
 const MAX_GRACE: Duration = Duration::from_secs(24 * 3600);
 
-/// How long what was killed may take to be gone. Only what waits for broken hardware takes longer.
+/// How long a killed process may take to disappear. Only one that waits for broken hardware takes longer.
 const KILL_PATIENCE: Duration = Duration::from_secs(5);
 
-/// How often it must have been killed in vain as well. On a machine that is very busy time alone says little.
+/// How often it must have been killed in vain as well. On a very busy machine, time alone is no proof.
 const MIN_KILLS: u32 = 20;
 
-/// How often in a row nothing must be found. One look can miss what is born while the table is read.
+/// How often in a row nothing must be found. One read can miss a process that starts during it.
 const N_EMPTY_LOOKS: u32 = 2;
 
 #[derive(Debug)]
 struct Tree {
     mark: ProcessMark,
-    /// Where all children of this process belong to it: those that do not.
+    /// If all children of this process belong to it: the exceptions.
     but_for: Option<Vec<Identity>>,
-    /// Everything that was ever found, by number.
+    /// Every process ever found, by id.
     known: HashMap<i32, u64>,
 }
 
@@ -45,7 +45,7 @@ impl Tree {
         }
     }
 
-    /// Returns one of all children of this process but for some.
+    /// Returns one of all children of this process, with exceptions.
     fn of_children(but_for: Vec<Identity>) -> Self {
         Self {
             but_for: Some(but_for),
@@ -53,11 +53,11 @@ impl Tree {
         }
     }
 
-    /// Returns all processes that are alive: those known before, those with the mark, their descendants, and the members of groups
-    /// and sessions that one of them leads or led.
+    /// Returns all live processes: those known before, those with the mark, their descendants, and the members of groups and sessions that
+    /// one of them leads or led.
     ///
-    /// A number in `known` may belong to another process by now, which the start time shows. The number of a group is not reused
-    /// while the group has a member, and every group looked up here has one.
+    /// An id in `known` may belong to another process now, which the start time shows. The id of a group is not reused while the group has
+    /// a member, and every group looked up here has one.
     fn look(&mut self, table: &ProcessTable) -> Vec<ProcessEntry> {
         let relations = Relations::new(table);
         let is_known = |entry: &&ProcessEntry| self.known.get(&entry.identity.pid) == Some(&entry.identity.ticks);
@@ -95,7 +95,7 @@ impl Tree {
     }
 }
 
-/// The table by what connects its lines.
+/// The table, indexed by relations between its lines.
 struct Relations<'table> {
     by_pid: HashMap<i32, &'table ProcessEntry>,
     children: HashMap<i32, Vec<i32>>,
@@ -121,10 +121,10 @@ impl<'table> Relations<'table> {
     }
 }
 
-/// The process that everything began with, while it is our own child.
+/// The first process, while it is our own child.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Root {
-    /// It runs, or was not waited for yet: its number is its own.
+    /// It runs, or was not waited for yet: its id is not reused.
     Ours(i32),
     Gone(i32),
     Nobody,
@@ -144,7 +144,7 @@ pub(super) struct EndingTree {
 }
 
 impl EndingTree {
-    /// Begins to end what belongs to some processes or has a mark. Nothing happens before the first step.
+    /// Starts to end the descendants of some processes, or the processes with a mark. Nothing happens before the first step.
     pub(super) fn new(
         mark: ProcessMark,
         processes: impl IntoIterator<Item = Identity>,
@@ -174,7 +174,7 @@ impl EndingTree {
         self.look_soon(now);
     }
 
-    /// Makes the next look come now, because something has changed.
+    /// Makes the next read happen now, because the processes have changed.
     pub(super) fn look_soon(&mut self, now: Instant) {
         self.next_look = now;
         self.pause = FIRST_PAUSE;
@@ -193,7 +193,7 @@ impl EndingTree {
         self.n_kills >= MIN_KILLS && self.first_kill.is_some_and(has_been_patient)
     }
 
-    /// Takes all steps, and waits in between. Tells after each look how many were alive.
+    /// Takes all steps, and waits in between. Reports after each read how many processes are alive.
     fn play_out(&mut self, mut report: impl FnMut(usize)) {
         while !self.is_over() && !self.is_hopeless(Instant::now()) {
             let Some(table) = ProcessTable::read() else { break };
@@ -204,7 +204,7 @@ impl EndingTree {
         }
     }
 
-    /// Looks once, and sends the signals that are due. Returns how many are alive.
+    /// Reads the table once, and sends the signals that are due. Returns how many processes are alive.
     pub(super) fn step(&mut self, table: Option<&ProcessTable>, root: Root, now: Instant) -> usize {
         let alive = match table {
             Some(table) => self.tree.look(table),
@@ -240,8 +240,8 @@ impl EndingTree {
         }
     }
 
-    /// Asks each process once. A process that appears later may be there to clean up, so it is left alone during the grace period
-    /// as long as the first process is there.
+    /// Terminates each process once. A process that appears later may be cleaning up, so it is left alone during the grace period as long
+    /// as the first process exists.
     fn ask(&mut self, alive: &[ProcessEntry], root: Root, has_table: bool) {
         let is_first = !std::mem::replace(&mut self.has_asked, true);
         let group = match root {
@@ -254,7 +254,7 @@ impl EndingTree {
             processes::signal_group(group, Signal::TERM);
         }
         for entry in alive {
-            // A second request means "at once" to some programs.
+            // Some programs treat a second signal as "at once".
             if self.asked.insert(entry.identity) && Some(entry.group) != group {
                 processes::signal(entry.identity, Signal::TERM);
             }
@@ -262,10 +262,10 @@ impl EndingTree {
     }
 }
 
-/// Finds what an earlier planwright left behind: what has the mark, what was written down and is still the same process, and
-/// what descends from these. Never this process or one that it descends from.
+/// Finds what an earlier planwright left behind: processes with the mark, recorded processes that are still the same, and their
+/// descendants. Never this process or its ancestors.
 ///
-/// Finds nothing where there is no `/proc`.
+/// Finds nothing without `/proc`.
 pub fn orphans(mark: &ProcessMark, recorded: &[Process]) -> Vec<Process> {
     let boot = processes::boot();
     let recorded = recorded
@@ -279,9 +279,9 @@ pub fn orphans(mark: &ProcessMark, recorded: &[Process]) -> Vec<Process> {
         .collect()
 }
 
-/// Returns the different values that a variable has with processes that have a mark.
+/// Returns the different values of a variable in processes with a mark.
 ///
-/// Finds nothing where there is no `/proc`.
+/// Finds nothing without `/proc`.
 pub fn values_of(mark: &ProcessMark, name: &str) -> Vec<String> {
     let mut values = ProcessTable::read().map_or_else(Vec::new, |table| table.values_of(mark, name));
     values.sort_unstable();
@@ -289,9 +289,9 @@ pub fn values_of(mark: &ProcessMark, name: &str) -> Vec<String> {
     values
 }
 
-/// Ends processes and everything that belongs to them: asks, waits for the grace, kills. Returns those that are still there.
+/// Ends processes and their descendants: terminates, waits for the grace, kills. Returns those that still exist.
 ///
-/// A process that is another one by now is not touched.
+/// Never touches another process with a reused id.
 pub fn end(mark: &ProcessMark, processes: &[Process], grace: Duration) -> Vec<Process> {
     let boot = processes::boot();
     let recorded = processes
@@ -312,14 +312,13 @@ pub(super) fn children() -> Vec<Identity> {
     ProcessTable::read().map_or_else(Vec::new, |table| table.children())
 }
 
-/// Returns whether this process has a child, as far as the system tells that quickly.
+/// Returns whether this process has a child, as far as the system reports that quickly.
 pub(super) fn has_children() -> bool {
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
     !matches!(waitid(WaitId::All, options), Err(rustix::io::Errno::CHILD))
 }
 
-/// Ends all children of this process but for some, whatever they call themselves, and what belongs to them. Returns how many there
-/// were.
+/// Ends all children of this process except some, even without a mark, and their descendants. Returns how many there were.
 pub(super) fn end_children(but_for: &[Identity], grace: Duration) -> usize {
     let mut ending = EndingTree::of(Tree::of_children(but_for.to_vec()), Instant::now(), grace);
     let mut n_alive = 0;
@@ -342,7 +341,7 @@ mod tests {
 
     use super::*;
 
-    /// Ends a group without the table, as on systems that have none, and returns the signal that ended its leader.
+    /// Ends a group without the table, as on systems without one, and returns the signal that ended its leader.
     fn end_group(script: &str, grace: Duration) -> Option<i32> {
         use std::os::unix::process::ExitStatusExt as _;
         let mut child = Command::new("/bin/sh")
@@ -356,7 +355,7 @@ mod tests {
         let pid = child.id().cast_signed();
         let mut ending = EndingTree::new(ProcessMark::default(), None, Instant::now(), grace);
         let mut status = None;
-        // Where the first process takes its time to ask for the dead, they are in the group for as long.
+        // If the first process waits for its children late, they stay in the group until then.
         while !ending.is_over() && !ending.is_hopeless(Instant::now()) {
             status = status.or_else(|| child.try_wait().expect("our child"));
             let root = status.map_or(Root::Ours(pid), |_| Root::Gone(pid));

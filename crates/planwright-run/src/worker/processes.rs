@@ -17,14 +17,14 @@ const MAX_COMMAND_BYTES: usize = 200;
 #[derive(Debug)]
 pub(super) struct ProcessTable {
     entries: Vec<ProcessEntry>,
-    /// This process and those that it descends from, which are never touched.
+    /// This process and its ancestors, which are never touched.
     untouchable: HashSet<i32>,
-    /// The environments of the user's processes; of the others there are none. Read when a mark is looked for.
+    /// The environments of the user's processes; those of other users are empty. Read when a mark is searched.
     environments: OnceCell<Vec<Vec<u8>>>,
 }
 
 impl ProcessTable {
-    /// Reads the table. There is none on systems without `/proc`, or with another kind of it.
+    /// Reads the table; none on systems without `/proc`, or with another format of it.
     pub(super) fn read() -> Option<Self> {
         let own_pid = rustix::process::getpid().as_raw_pid();
         entry_of(own_pid)?;
@@ -40,25 +40,25 @@ impl ProcessTable {
         })
     }
 
-    /// Returns those that may be touched.
+    /// Returns the processes that may be touched.
     pub(super) fn entries(&self) -> impl Iterator<Item = &ProcessEntry> {
         let may_be = |entry: &&ProcessEntry| entry.identity.pid > 1 && !self.untouchable.contains(&entry.identity.pid);
         self.entries.iter().filter(may_be)
     }
 
-    /// Returns the children of this process. Those of its own commands, which say so, and what these left, are none of them.
+    /// Returns the children of this process, without its own commands, which are marked, and their leftovers.
     pub(super) fn children(&self) -> Vec<Identity> {
         let own_pid = rustix::process::getpid().as_raw_pid();
         let is_stray = |entry: &&ProcessEntry| entry.parent == own_pid && !is_own_command(&environment_of(entry));
         self.entries().filter(is_stray).map(|entry| entry.identity).collect()
     }
 
-    /// Returns those of this user that have a mark.
+    /// Returns this user's processes with a mark.
     pub(super) fn marked(&self, mark: &ProcessMark) -> Vec<Identity> {
         self.with_mark(mark).map(|(entry, _)| entry.identity).collect()
     }
 
-    /// Returns what a variable is with those that have a mark.
+    /// Returns the values of a variable in processes with a mark.
     pub(super) fn values_of(&self, mark: &ProcessMark, name: &str) -> Vec<String> {
         let values = self.with_mark(mark).filter_map(|(_, environment)| {
             let value = value_in(environment, name.as_bytes())?;
@@ -91,13 +91,13 @@ fn line_of_ancestors(pid: i32, entries: &[ProcessEntry]) -> HashSet<i32> {
     line
 }
 
-/// Returns when this process started, as it is written down.
+/// Returns the start time of this process, in the form of the log.
 pub(crate) fn own_start_time() -> Option<String> {
     let own = entry_of(i32::try_from(std::process::id()).ok()?)?;
     Some(start_time(&boot(), own.identity.ticks))
 }
 
-/// Returns whether a process that was written down is there and not over.
+/// Returns whether a recorded process still runs.
 pub fn is_alive(process: &Process) -> bool {
     let known = identity(process, &boot());
     let is_known = |known: Identity| entry_of(known.pid).is_some_and(|entry| entry.is_alive && entry.identity == known);
@@ -108,18 +108,17 @@ fn is_own_command(environment: &[u8]) -> bool {
     value_in(environment, OWN_COMMAND.as_bytes()).is_some()
 }
 
-/// Has the system make children of ours out of what leaves its parents behind, and us wait for them. Where it cannot, nothing
-/// changes.
+/// Has the system reparent orphans of our descendants to this process, which then waits for them. Does nothing if the system cannot.
 #[cfg(target_os = "linux")]
 pub(super) fn adopt() {
     rustix::process::set_child_subreaper(Some(rustix::process::getpid())).ok();
 }
 
-/// There is nothing like it.
+/// Does nothing: this system cannot reparent orphans.
 #[cfg(not(target_os = "linux"))]
 pub(super) fn adopt() {}
 
-/// Takes note of the end of a child, if it has ended, so that the system can forget it.
+/// Reaps a child that has ended, so that the system can drop it.
 pub(super) fn reap(process: Identity) {
     if let Some(pid) = touchable(process.pid) {
         rustix::process::waitpid(Some(pid), rustix::process::WaitOptions::NOHANG).ok();
@@ -131,25 +130,25 @@ fn has_mark(environment: &[u8], mark: &ProcessMark) -> bool {
     mark.variables().all(|(name, value)| has(name, value))
 }
 
-/// Sends a signal to a process unless it is another one by now.
+/// Sends a signal to a process, unless its id was reused.
 #[cfg(target_os = "linux")]
 pub(super) fn signal(process: Identity, signal: Signal) {
     use rustix::process::{PidfdFlags, pidfd_open, pidfd_send_signal};
 
     let Some(pid) = touchable(process.pid) else { return };
-    // The handle comes first: if the number still means this process afterwards, the handle does.
+    // The handle comes first: if the id still belongs to this process afterwards, the handle does too.
     let handle = pidfd_open(pid, PidfdFlags::empty());
     if entry_of(process.pid).is_none_or(|entry| entry.identity != process) {
         return;
     }
-    // It may have ended meanwhile, or be another user's by now. The next look at the table tells.
+    // It may have ended, or its id may be another user's now. The next read of the table shows that.
     let _ = match handle {
         Ok(handle) => pidfd_send_signal(handle, signal),
         Err(_) => rustix::process::kill_process(pid, signal),
     };
 }
 
-/// Sends a signal to a process unless it is another one by now.
+/// Sends a signal to a process, unless its id was reused.
 #[cfg(not(target_os = "linux"))]
 pub(super) fn signal(process: Identity, signal: Signal) {
     let Some(pid) = touchable(process.pid) else { return };
@@ -158,7 +157,7 @@ pub(super) fn signal(process: Identity, signal: Signal) {
     }
 }
 
-/// Sends a signal to a process group. Its number is its own until its leader is waited for, and then while it has a member.
+/// Sends a signal to a process group. Its id is not reused until its leader is waited for, and then while it has a member.
 pub(super) fn signal_group(leader: i32, signal: Signal) {
     if let Some(group) = touchable(leader) {
         // The group may be empty.
@@ -166,12 +165,12 @@ pub(super) fn signal_group(leader: i32, signal: Signal) {
     }
 }
 
-/// Returns whether a group has a member, even if that has ended and was not waited for yet.
+/// Returns whether a group has a member, even one that has ended and was not waited for yet.
 pub(super) fn has_members(group: i32) -> bool {
     touchable(group).is_some_and(|group| rustix::process::test_kill_process_group(group).is_ok())
 }
 
-/// Returns the number of a process, unless it is the first one or this one, or means something else to the system.
+/// Returns the id of a process, except the first one, this one, and special values of the system.
 fn touchable(pid: i32) -> Option<Pid> {
     if pid <= 1 || pid == rustix::process::getpid().as_raw_pid() {
         return None;
@@ -179,7 +178,7 @@ fn touchable(pid: i32) -> Option<Pid> {
     Pid::from_raw(pid)
 }
 
-/// What tells the times of one start of the system from those of another. Empty where it does not say.
+/// Identifies one boot of the system, because start times restart with it. Empty if unknown.
 pub(super) fn boot() -> String {
     let id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     id.trim().to_owned()
@@ -189,7 +188,7 @@ pub(super) fn start_time(boot: &str, ticks: u64) -> String {
     format!("{ticks}@{boot}")
 }
 
-/// Returns a process that was written down, if that was since the system was started.
+/// Returns the identity of a recorded process, if it was started since the last boot.
 pub(super) fn identity(process: &Process, boot: &str) -> Option<Identity> {
     let (ticks, then) = process.start_time.split_once('@')?;
     let is_comparable = then == boot && !boot.is_empty();

@@ -23,14 +23,14 @@ impl Recent {
         end_of(&self.bytes, TAIL_BYTES)
     }
 
-    /// Returns the last line that is not blank, be it complete or not. What a carriage return would overwrite is a line too.
+    /// Returns the last line that is not blank, complete or not. A text before a carriage return is a line too.
     pub(super) fn last_line(&self) -> Option<String> {
         let bytes = self.tail().trim_ascii_end();
         let start = memchr::memrchr2(b'\n', b'\r', bytes).map_or(0, |at| at + 1);
         let line = bytes.get(start..)?.trim_ascii_start();
         let line = line.get(..LINE_BYTES).unwrap_or(line);
         let mut text = String::from_utf8_lossy(line).into_owned();
-        // A byte that is no text becomes three.
+        // An invalid byte becomes three.
         text.truncate(text.floor_char_boundary(LINE_BYTES));
         (!text.is_empty()).then_some(text)
     }

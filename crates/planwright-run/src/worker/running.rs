@@ -17,22 +17,22 @@ use super::{
     EndCause, EndedProcess, ProcessExit, ProcessMark, SpawnedProcess, Spec, StartError, Stdin, StopManner, WorkerEvent,
 };
 
-/// How long the end of the output is waited for when everything else is over, because something that it started holds it open.
+/// How long to wait for the end of the output after everything else has ended, because a descendant holds it open.
 const OUTPUT_PATIENCE: Duration = Duration::from_millis(500);
 
-/// The shortest and the longest time after which a process is asked whether it is over, where the system does not tell. In
-/// between it is a tenth of the time since its last output, or since it closed that, which is often its last act.
+/// The shortest and the longest interval at which a process is polled for its end, if the system does not report it. In between, the
+/// interval is a tenth of the time since its last output, or since it closed that, which is often its last act.
 const ASK_INTERVALS: (Duration, Duration) = (Duration::from_millis(1), Duration::from_millis(50));
 
-/// A process that runs, or that is over and not yet reported.
+/// A process that runs, or has ended and is not reported yet.
 #[derive(Debug)]
 pub(super) struct RunningProcess {
     pub(super) key: u64,
     child: Child,
     pid: i32,
-    /// Its line in the table; nothing where there is no table.
+    /// Its line in the table; none without a table.
     identity: Option<Identity>,
-    /// Tells when it is over, where the system can.
+    /// Reports its end, if the system can.
     handle: Option<OwnedFd>,
     output: ProcessOutput,
     input: Option<PendingInput>,
@@ -42,7 +42,7 @@ pub(super) struct RunningProcess {
     cause: EndCause,
     over: Option<ExitedProcess>,
     ending: Option<EndingTree>,
-    /// Since when nothing but its output is waited for.
+    /// Since when only its output is awaited.
     done_since: Option<Instant>,
 }
 
@@ -134,7 +134,7 @@ impl RunningProcess {
         }
     }
 
-    /// Does what can be done for what [`Self::watch`] added, in the same order. Everything that is not told is ready.
+    /// Handles what [`Self::watch`] added, in the same order. Missing answers count as ready.
     pub(super) fn act(&mut self, ready: &mut impl Iterator<Item = bool>, buffer: &mut [u8], now: Instant) {
         let has_output = self.output.is_open() && ready.next().unwrap_or(true);
         let takes_input = self.input.is_some() && ready.next().unwrap_or(true);
@@ -150,12 +150,12 @@ impl RunningProcess {
         }
         if may_be_over && self.over.is_none() {
             self.ask_whether_over(now);
-            // What was written before the exit is in the pipe by now.
+            // Everything written before the exit is in the pipe now.
             self.output.read(buffer, now);
         }
     }
 
-    /// Begins to end it. What is over already is not cancelled, but what it left is ended.
+    /// Starts to end it. A process that has already ended is not cancelled, but its leftovers are ended.
     pub(super) fn end(&mut self, cause: EndCause, manner: StopManner, now: Instant) {
         if self.ending.is_none() {
             if self.over.is_none() {
@@ -205,7 +205,7 @@ impl RunningProcess {
         Some(WorkerEvent::Line { key: self.key, line })
     }
 
-    /// Returns when [`Self::advance`] has something to do even if nothing happens.
+    /// Returns when [`Self::advance`] has something to do even without events.
     pub(super) fn deadline(&self) -> Option<Instant> {
         let after = |since: Instant, limit: Option<Duration>| limit.and_then(|limit| since.checked_add(limit));
         let is_limited = self.ending.is_none() && self.over.is_none();
@@ -228,7 +228,7 @@ impl RunningProcess {
         }
     }
 
-    /// Writes as much as the pipe takes. A process that does not want to read is none of our business.
+    /// Writes as much as the pipe takes. A process that does not read its input is not an error.
     fn write_input(&mut self) {
         while let Some(input) = &mut self.input {
             let rest = input.bytes.get(input.n_written..).unwrap_or_default();
@@ -310,8 +310,8 @@ fn bytes_of(stdin: &Stdin) -> Option<Vec<u8>> {
     }
 }
 
-/// Returns a descriptor that becomes readable when a process is over. The process is our child and was not waited for, so that the
-/// number is its own.
+/// Returns a descriptor that becomes readable when a process has ended. The process is our child and was not waited for, so its id is not
+/// reused.
 #[cfg(target_os = "linux")]
 fn exit_handle(pid: i32) -> Option<OwnedFd> {
     use rustix::process::{Pid, PidfdFlags, pidfd_open};
@@ -319,7 +319,7 @@ fn exit_handle(pid: i32) -> Option<OwnedFd> {
     pidfd_open(Pid::from_raw(pid)?, PidfdFlags::empty()).ok()
 }
 
-/// Elsewhere the process is asked from time to time.
+/// Returns none: on other systems the process is polled.
 #[cfg(not(target_os = "linux"))]
 fn exit_handle(_pid: i32) -> Option<OwnedFd> {
     None

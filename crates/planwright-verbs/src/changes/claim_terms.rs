@@ -1,11 +1,11 @@
-//! On what terms a task is claimed or finished: leases, and reasons for the history.
+//! The terms on which a task is claimed or finished: leases, and reasons for the history.
 
 use planwright_run::clock;
 use planwright_run::config::units;
 
 use crate::face::{Failure, Result};
 
-/// Returns when a claim with a lease is over, as RFC 3339 in UTC.
+/// Returns when a claim with a lease expires, as RFC 3339 in UTC.
 pub fn lease_end(lease: Option<&str>) -> Result<Option<String>> {
     let Some(lease) = lease else {
         return Ok(None);
@@ -19,7 +19,7 @@ pub fn lease_end(lease: Option<&str>) -> Result<Option<String>> {
     }
 }
 
-/// Refuses to override something without a reason for the history.
+/// Refuses an override without a reason for the history.
 pub fn refuse_without_note(option: &str, is_given: bool, note: Option<&str>) -> Result<()> {
     if !is_given || note.is_some_and(|note| !note.trim().is_empty()) {
         return Ok(());

@@ -1,4 +1,4 @@
-//! What the verbs share that change plans: claims, edits of tasks, reports, and the reasons of refusals.
+//! Shared by the verbs that change plans: claims, edits of tasks, reports, and the reasons of refusals.
 
 mod claim_terms;
 mod report;

@@ -1,4 +1,4 @@
-//! What a change did to a plan, or would do: as data for programs, and in words.
+//! The effect of a change on a plan, made or intended: as data for programs, and in words.
 
 use std::path::Path;
 
@@ -20,10 +20,10 @@ use crate::verification::VerifiedReport;
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ChangeMode {
-    /// Who changes it, for the plan and its history.
+    /// The author, for the plan and its history.
     pub by: Option<String>,
     pub dry_run: bool,
-    /// Whether nothing is to be written, and the change of the file is to be reported.
+    /// Whether to write nothing, and to report the change of the file.
     pub diff: bool,
 }
 
@@ -32,7 +32,7 @@ impl ChangeMode {
         self.dry_run || self.diff
     }
 
-    /// Returns who changes the plan: the user, unless the request names someone.
+    /// Returns the author of the change: the user, unless the request names another.
     pub fn who(&self) -> String {
         self.by.clone().unwrap_or_else(user)
     }
@@ -44,24 +44,24 @@ pub struct ChangeReport {
     pub plan: String,
     pub verb: String,
     pub written: bool,
-    /// The number of the change in the plan's history; null where nothing was written.
+    /// The number of the change in the plan's history; null if nothing was written.
     pub change: Option<u64>,
     /// The tasks that the verb names; for `add` the new one.
     pub names: Vec<String>,
     pub tasks: Vec<TaskMoveReport>,
-    /// What became of the plan as a whole, where that was asked for, in the dialect's own words.
+    /// The transition of the whole plan, if requested, in the dialect's own words.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub plan_status: Option<PlanMoveReport>,
-    /// The run that the request went to, where one is active: then the run changes the plan.
+    /// The active run that received the request, if any: then the run changes the plan.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub run: Option<RunAnswer>,
-    /// Who holds the tasks from now on.
+    /// The new claim on the tasks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub claim: Option<ClaimReport>,
-    /// Who held tasks that were taken over.
+    /// The earlier holder of tasks that were taken over.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub taken_over_from: Option<String>,
-    /// The gates that were closed and passed by force.
+    /// The closed gates that force overrode.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub passed_gates: Vec<String>,
     /// Tasks that may start now.
@@ -70,18 +70,18 @@ pub struct ChangeReport {
     /// For `done`: how the tasks were verified.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub verified: Vec<VerifiedReport>,
-    /// Where the diff was asked for: what would change in the file.
+    /// The changes of the file, if a diff was requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub diff: Option<String>,
-    /// What else the edits did, and what to look at.
+    /// Further effects of the edits, and remarks.
     pub notes: Vec<String>,
     /// For `undo`: the change that was taken back.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub undone: Option<UndoneReport>,
-    /// What was done, or would be, by the line.
+    /// What was done, or would be done, as lines.
     #[serde(skip)]
     pub lines: Vec<String>,
-    /// Whether there is anything to do.
+    /// Whether the change has an effect.
     #[serde(skip)]
     pub is_something: bool,
     #[serde(skip)]
@@ -103,7 +103,7 @@ pub struct TaskMoveReport {
     pub task: String,
     pub from: &'static str,
     pub to: &'static str,
-    /// The task whose move brought this about.
+    /// The task whose move caused it.
     pub cause: Option<String>,
 }
 
@@ -116,12 +116,12 @@ pub struct PlanMoveReport {
 #[derive(Serialize)]
 pub struct RunAnswer {
     pub id: String,
-    /// What it answers; null in a dry run, which sends nothing.
+    /// The run's answer; null in a dry run, which sends no request.
     pub answer: Option<String>,
 }
 
 impl ChangeReport {
-    /// Reports a change, and remarks what else the user should know.
+    /// Reports a change, and prints its remarks for the user.
     pub fn of(
         workspace: &Workspace,
         (path, verb): (&Path, &str),
@@ -160,7 +160,7 @@ impl ChangeReport {
         }
     }
 
-    /// Reports what a run answered that was asked for the change, or that it would be asked.
+    /// Reports the answer of a run to the request, or the intended request.
     pub fn of_run(path: &Path, verb: &str, task: &str, run: RunAnswer) -> Self {
         let (name, id) = (shown_name(task), printable(&run.id));
         let line = match &run.answer {
@@ -175,7 +175,7 @@ impl ChangeReport {
         }
     }
 
-    /// Reports what became of a task whose state a run wrote into the plan.
+    /// Reports the outcome of a task whose state a run wrote into the plan.
     pub fn of_task(path: &Path, verb: &str, task: &str, words: String, is_written: bool) -> Self {
         ChangeReport {
             written: is_written,
@@ -186,7 +186,7 @@ impl ChangeReport {
         }
     }
 
-    /// Reports that nothing changes.
+    /// Reports that nothing has changed.
     pub(crate) fn unchanged(path: &Path, verb: &str, names: Vec<String>, why: &str) -> Self {
         ChangeReport {
             names,
@@ -207,7 +207,7 @@ impl ChangeReport {
     }
 }
 
-/// Remarks what the user should know of a change beyond what it did.
+/// Prints the further notices of a change for the user.
 pub fn remark_notices(workspace: &Workspace, revised: &Revised) {
     let n_notes = revised.notices.len();
     for (n, notice) in notices_of(revised).into_iter().enumerate() {
@@ -219,12 +219,12 @@ pub fn remark_notices(workspace: &Workspace, revised: &Revised) {
     }
 }
 
-/// What is said of a change, by the line.
+/// The words about a change, as lines.
 #[derive(Clone)]
 pub struct ChangeWords {
     pub done: Vec<String>,
     pub would: Vec<String>,
-    /// Whether there is anything to do.
+    /// Whether the change has an effect.
     pub is_something: bool,
 }
 
@@ -233,7 +233,7 @@ impl ChangeWords {
         ChangeWords::unchanged("nothing to change")
     }
 
-    /// Returns why nothing changes, in both forms.
+    /// Returns why nothing has changed, in both forms.
     pub fn unchanged(why: &str) -> Self {
         ChangeWords {
             is_something: false,
@@ -251,7 +251,7 @@ impl ChangeWords {
     }
 }
 
-/// Returns the tasks that may start now; none where a gate of the plan is closed.
+/// Returns the tasks that may start now; none if a gate of the plan is closed.
 fn ready_names(revised: &Revised, access: &PlanAccess) -> Vec<String> {
     let plan = revised.after.plan.as_ref().filter(|_| access.gate.is_none());
     plan.map_or_else(Vec::new, |linked| {
@@ -293,7 +293,7 @@ pub fn plan_words(revised: &Revised) -> ChangeWords {
     }
 }
 
-/// Returns a line for each task that moved, those that moved because of another one together.
+/// Returns a line for each task that moved; tasks that moved because of another one share a line.
 fn step_lines(path: &Path, revised: &Revised) -> Vec<String> {
     let Some(linked) = &revised.after.plan else {
         return Vec::new();
@@ -345,7 +345,7 @@ fn step_lines(path: &Path, revised: &Revised) -> Vec<String> {
     lines
 }
 
-/// Returns the moves that the move at a place caused. A task can move twice in one change: those after its second move belong to that.
+/// Returns the moves that the move at an index caused. A task can move twice in one change: those after its second move belong to that.
 fn caused_by(steps: &[TaskTransition], at: usize) -> impl Iterator<Item = &TaskTransition> {
     let name = steps.get(at).map(|step| step.task.as_str());
     let later = steps.iter().skip(at + 1);
@@ -354,7 +354,7 @@ fn caused_by(steps: &[TaskTransition], at: usize) -> impl Iterator<Item = &TaskT
         .filter(move |step| step.cause.is_some() && step.cause.as_deref() == name)
 }
 
-/// Returns who holds the tasks from now on, where that was asked for, and what was overridden.
+/// Returns the new claim on the tasks, if requested, and what was overridden.
 pub fn claim_lines(revised: &Revised) -> Vec<String> {
     let mut lines = Vec::new();
     if let Some(claim) = revised
@@ -395,7 +395,7 @@ pub fn claim_lines(revised: &Revised) -> Vec<String> {
     lines
 }
 
-/// Returns which of its attempts a task has failed, where the dialect counts them.
+/// Returns the number of the failed attempt, if the dialect counts them.
 fn attempt_words(step: &TaskTransition) -> String {
     match step.attempt {
         Some((n_failed, most)) => format!(" (attempt {n_failed} of {most})"),
@@ -416,13 +416,13 @@ pub fn notice_words(notice: &JournalRepair) -> String {
     printable(&notice.to_string()).into_owned()
 }
 
-/// Returns what a change does to the file, as a diff.
+/// Returns a change of the file as a diff.
 pub fn diff_of(path: &Path, revised: &Revised) -> String {
     let shown = path.to_string_lossy();
     unified_diff(&shown, revised.before.as_str(), revised.text.as_str())
 }
 
-/// Returns what the user should know of a change beyond what it did.
+/// Returns the further notices of a change for the user.
 fn notices_of(revised: &Revised) -> Vec<String> {
     let mut notices: Vec<String> = revised.notices.iter().map(notice_words).collect();
     if let Some(error) = &revised.pointer {

@@ -1,4 +1,4 @@
-//! Refused changes as failures: what is in the way of a change, and what to do.
+//! Refused changes as failures: the obstacle, and the next step for the user.
 
 use std::collections::BTreeMap;
 
@@ -23,7 +23,7 @@ use crate::face::{Drawn, Evidence, Failure, Result};
 use crate::plans::{FoundPlan, load_failure, review_commands, several_tasks, unknown_task, unreadable_task};
 use crate::text::{cut, one_line, printable, shown_name};
 
-/// Returns an error of the run layer as the user sees it.
+/// Converts an error of the run layer to a failure for the user.
 pub fn revise_failure(found: &FoundPlan, error: &ReviseError) -> Failure {
     if let Some(wrong) = wrong_dialect(found, error) {
         return wrong;
@@ -118,12 +118,12 @@ pub fn revise_failure(found: &FoundPlan, error: &ReviseError) -> Failure {
     }
 }
 
-/// Returns what to do about a problem, with the path of the plan in its commands.
+/// Returns the help for a problem, with the path of the plan in its commands.
 fn help_of(problem: &Problem, found: &FoundPlan) -> String {
     with_pack(&problem.help(), &found.path.to_string_lossy())
 }
 
-/// Returns that a task is held by another owner.
+/// Returns the failure for a task that another owner holds.
 fn not_theirs(found: &FoundPlan, name: &str, why: &NotHolder) -> Failure {
     let task = shown_name(name);
     let take_over = "--take-over --note \"…\" takes it over";
@@ -192,7 +192,7 @@ fn in_review(found: &FoundPlan) -> BTreeMap<String, Option<String>> {
     waiting_tasks(&found.path, id)
 }
 
-/// Refuses to rename or remove a task whose work waits for a review, while no run follows that: its work would not be found again.
+/// Refuses to rename or remove a task whose work waits for a review while no run is active: its work would be lost.
 pub fn refuse_in_review(found: &FoundPlan, tasks: &[String], verb: &str) -> Result<()> {
     let waiting = in_review(found);
     match tasks.iter().find(|task| waiting.contains_key(*task)) {
@@ -215,7 +215,7 @@ fn is_run(found: &FoundPlan) -> bool {
     place.is_ok_and(|place| holder(&DiskFiles, &place).is_some())
 }
 
-/// Returns a finding about a text that was never written, without its places.
+/// Returns a finding about a text that was never written, without its spans.
 fn without_place(worse: &Diagnostic, found: &FoundPlan) -> Diagnostic {
     Diagnostic {
         span: None,
@@ -226,7 +226,7 @@ fn without_place(worse: &Diagnostic, found: &FoundPlan) -> Diagnostic {
     }
 }
 
-/// Returns that a plan is in another dialect than the user said, where nothing fits for that reason.
+/// Returns the failure for a plan that is not in the dialect that the user forced, if that is the cause.
 pub fn wrong_dialect(found: &FoundPlan, error: &ReviseError) -> Option<Failure> {
     let forced = found.forced?;
     let is_about_plan = matches!(
@@ -251,7 +251,7 @@ pub fn wrong_dialect(found: &FoundPlan, error: &ReviseError) -> Option<Failure> 
     })
 }
 
-/// Refuses to do something to a plan that a run is working on.
+/// Refuses an operation on a plan with an active run.
 pub fn refuse_during_run(found: &FoundPlan, what: &str) -> Result<()> {
     let place = PlanPlace::of(&DiskFiles, &found.path).ok();
     let Some(live) = place.and_then(|place| holder(&DiskFiles, &place)) else {

@@ -1,4 +1,4 @@
-//! What the verbs share that edit the list of tasks and change no other byte of the file.
+//! Shared by the verbs that edit the list of tasks and change no other byte of the file.
 
 use planwright_core::change::tasks::Edit;
 use planwright_core::inspect::LinkedPlan;
@@ -23,7 +23,7 @@ pub enum TaskPlace {
 }
 
 impl TaskPlace {
-    /// Returns the place as an index among the tasks.
+    /// Returns the position as an index among the tasks.
     pub(crate) fn index(&self, linked: &LinkedPlan) -> Result<usize, ReviseError> {
         let plan = &linked.plan;
         Ok(match self {

@@ -1,4 +1,4 @@
-//! Writes the fixes of files. Decides nothing about them.
+//! Writes the fixes of files. Does not choose them.
 
 use std::collections::BTreeSet;
 use std::panic::resume_unwind;
@@ -12,19 +12,19 @@ use planwright_run::store::{PlanFile, PreparedChange, Store, StoreError, UpdateE
 
 use crate::face::{Failure, Result};
 
-/// A file and what its fixes make of it.
+/// A file and its fixed text.
 pub(super) struct Fixing {
-    /// Where it is; `-` for standard input, which is not written to.
+    /// Its path; `-` for standard input, which is not written.
     pub(super) path: PathBuf,
-    /// What it held.
+    /// The old text.
     pub(super) old: SourceText,
-    /// What it is to hold.
+    /// The fixed text.
     pub(super) fixed: Fixed,
-    /// What is known of that; none where nothing is fixed.
+    /// The inspection of the fixed text; none without fixes.
     pub(super) after: Option<Inspection>,
 }
 
-/// How many files are written side by side: most of the time goes by waiting for the disk.
+/// How many files are written in parallel: most of the time is spent waiting for the disk.
 const MAX_WRITERS: usize = 8;
 
 /// Writes the fixes of all files, and returns the result of each.
@@ -44,7 +44,7 @@ pub(super) fn write_all(fixings: &[&Fixing]) -> Vec<Result<Vec<JournalRepair>>> 
 }
 
 impl Fixing {
-    /// Gives the file its fixed text. A plan has a history, in which this is a change like others; what holds no plan has none.
+    /// Writes the fixed text. For a plan, this is a change in its history like any other.
     fn write(&self) -> Result<Vec<JournalRepair>> {
         let (path, text) = (self.path.as_path(), self.fixed.source.as_str());
         let Some(after) = self.after.as_ref().filter(|_| path.as_os_str() != "-") else {

@@ -31,7 +31,7 @@ use fixing::{Fixing, write_all};
 pub struct CheckRequest {
     /// Files, folders to search, or `-` for the input of the face. Empty: the folder of the workspace.
     pub paths: Vec<PathBuf>,
-    /// The dialect to read every file in, whatever it looks like.
+    /// The dialect to read every file in, if the user forces one.
     pub dialect: Option<String>,
     /// Apply the fixes that keep the plan's meaning.
     pub fix: bool,
@@ -39,7 +39,7 @@ pub struct CheckRequest {
     pub unsafe_fixes: bool,
     /// With `fix`: write nothing.
     pub dry_run: bool,
-    /// Report what `fix` would change, and write nothing.
+    /// Report the changes of `fix`, and write nothing.
     pub diff: bool,
     pub deny_warnings: bool,
 }
@@ -55,7 +55,7 @@ pub struct CheckReport {
     pub exit: Exit,
 }
 
-/// How many findings there are.
+/// The number of findings.
 #[derive(Clone, Copy, Default, Serialize)]
 pub struct CheckSummary {
     pub files: usize,
@@ -72,17 +72,17 @@ pub struct CheckedFile {
     pub dialect: Option<&'static str>,
     pub form: Option<&'static str>,
     pub tasks: Option<usize>,
-    /// Why the file could not be read, where it could not.
+    /// Why the file could not be read, if so.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
-    /// Why its fixes could not be written, where they could not.
+    /// Why its fixes could not be written, if so.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fix_failure: Option<String>,
-    /// What its fixes would change, where that was asked for.
+    /// The changes of its fixes, if a diff was requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub diff: Option<String>,
     pub diagnostics: Vec<DiagnosticReport>,
-    /// The same findings with the text; for a file that could not be read, the one finding that says why.
+    /// The same findings with the text; for an unreadable file, the one finding with the reason.
     #[serde(skip)]
     pub findings: FileFindings,
     #[serde(skip)]
@@ -92,16 +92,15 @@ pub struct CheckedFile {
 /// The fixes of a file, and the result of writing them.
 pub struct FileFixes {
     pub applied: Vec<Applied>,
-    /// How many fixes were left out because they would have done harm.
+    /// How many fixes were rejected because they would do harm.
     pub n_refused: usize,
-    /// Whether nothing was to be written.
+    /// Whether nothing was written on request.
     pub is_dry: bool,
     pub notices: Vec<String>,
-    /// Why they could not be written.
     pub failure: Option<Failure>,
 }
 
-/// Checks plan files, and fixes them where that is asked for.
+/// Checks plan files, and fixes them if requested.
 pub fn check(workspace: &Workspace, request: &CheckRequest) -> Result<CheckReport> {
     if request.unsafe_fixes && !request.fix && !request.diff {
         return Err(Failure::usage(
@@ -140,7 +139,7 @@ fn is_input(path: &Path) -> bool {
     path == Path::new("-")
 }
 
-/// Turns folders into the plans in them.
+/// Replaces folders by their plans.
 fn expand(workspace: &Workspace, named: &[PathBuf]) -> Result<Vec<PathBuf>> {
     let here = [PathBuf::from(".")];
     let named = if named.is_empty() { &here[..] } else { named };
@@ -164,7 +163,7 @@ fn expand(workspace: &Workspace, named: &[PathBuf]) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// Returns the plans below a folder; a failure where there are none.
+/// Returns the plans below a folder; a failure if there are none.
 fn plans_in(folder: &Path, given: &Path) -> Result<Vec<PathBuf>> {
     let found = plans_below(folder);
     let root = root_of(&std::fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned()));
@@ -187,16 +186,16 @@ fn plans_in(folder: &Path, given: &Path) -> Result<Vec<PathBuf>> {
 struct FileCheck {
     path: PathBuf,
     shown: String,
-    /// What was found; none where the file could not be read.
+    /// The result; none if the file could not be read.
     seen: Result<SeenFile, LoadError>,
     fixing: Option<Fixing>,
     fixes: Option<FileFixes>,
     diff: Option<String>,
 }
 
-/// What is reported of a file that was read. There may be thousands of them: nothing else is kept.
+/// The reported data of a file. There may be thousands of files: nothing else is kept.
 struct SeenFile {
-    /// The text; empty where there is nothing to show of it.
+    /// The text; empty if no finding needs it.
     source: SourceText,
     dialect: Option<&'static str>,
     form: Option<&'static str>,
@@ -222,8 +221,7 @@ impl SeenFile {
         }
     }
 
-    /// Returns what is known of a file that was not read: one that is too large has a finding of its own; of any other the
-    /// environment is to blame.
+    /// Returns the result for an unread file: a file that is too large has a finding of its own; otherwise the environment failed.
     fn unread(error: LoadError) -> Result<Self, LoadError> {
         match error {
             LoadError::TooLarge { .. } => Ok(SeenFile {
@@ -239,7 +237,7 @@ impl SeenFile {
     }
 }
 
-/// Returns the finding that says why a file was not read.
+/// Returns the finding with the reason why a file was not read.
 fn finding_of(rule: &'static Rule, error: &LoadError) -> Diagnostic {
     Diagnostic::of_file(rule, with_causes(error)).with_help(error.help())
 }
@@ -247,7 +245,7 @@ fn finding_of(rule: &'static Rule, error: &LoadError) -> Diagnostic {
 fn load(workspace: &Workspace, path: &Path) -> Result<SourceText, LoadError> {
     let loaded = match path {
         path if is_input(path) => workspace.load_input(),
-        // One that cannot be looked into: the others are looked through.
+        // An unreadable folder; the others are searched.
         path if path.is_dir() => Err(std::fs::read_dir(path)
             .err()
             .map_or(LoadError::Directory { path: path.to_owned() }, |error| {
@@ -357,7 +355,7 @@ impl FileCheck {
     }
 }
 
-/// Writes the fixes of all files. A file that cannot be written does not keep the others from it.
+/// Writes the fixes of all files. A file that cannot be written does not prevent the others.
 fn write_fixes(checks: &mut [FileCheck]) {
     let fixings: Vec<&Fixing> = checks.iter().filter_map(|file| file.fixing.as_ref()).collect();
     let mut results = write_all(&fixings).into_iter();
@@ -377,8 +375,7 @@ fn write_fixes(checks: &mut [FileCheck]) {
     }
 }
 
-/// Leaves out what is found in plans that another version has taken the place of, and in archived ones, as long as they can be read:
-/// they stay as they are. A file that was named is checked in full.
+/// Omits findings in superseded and archived plans, as long as they are readable: they stay unchanged. A named file is checked in full.
 fn forget_past_plans(named: &[PathBuf], checks: &mut [FileCheck]) {
     let seen = checks.iter().filter_map(|file| file.seen.as_ref().ok());
     let replaced: HashSet<PathBuf> = seen.filter_map(|seen| seen.before.clone()).collect();

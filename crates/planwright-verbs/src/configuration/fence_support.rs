@@ -1,4 +1,4 @@
-//! The fence that agents run in: what is configured, and what the kernel supports.
+//! The fence of agents: the configured mode, and the kernel's support.
 
 use planwright_run::config::{Config, FenceMode};
 use planwright_run::fence::{self, Support};
@@ -12,7 +12,7 @@ pub struct FenceSupport {
     pub active: bool,
     /// The version of Landlock; null where there is none.
     pub abi: Option<u32>,
-    /// What the kernel supports, in words.
+    /// The kernel's support, in words.
     pub kernel: String,
 }
 

@@ -1,4 +1,4 @@
-//! The configuration that a verb works by, and the findings about it: errors are reported, and a reason to refuse.
+//! The configuration of a verb, and its findings: errors are reported, and a reason to refuse.
 
 mod fence_support;
 
@@ -16,7 +16,7 @@ use crate::face::{Exit, Failure, FileFindings, Result, Workspace, from_here};
 use crate::plans::{FoundPlan, load_failure};
 use crate::text::count;
 
-/// Returns the findings about each file, variable and flag that a configuration comes from.
+/// Returns the findings about each file, variable and flag of a configuration.
 pub fn findings_of(configuration: &Configuration) -> Vec<FileFindings> {
     let sources = configuration.sources.iter().map(|source| FileFindings {
         path: from_here(&source.name()).to_string_lossy().into_owned(),
@@ -42,7 +42,7 @@ pub fn report_findings(workspace: &Workspace, configuration: &Configuration) {
     }
 }
 
-/// Reports the findings about a configuration with errors, and refuses to act on it; `so` says what is not done.
+/// Reports the findings about a configuration with errors, and refuses to use it; `so` names the consequence.
 pub fn refuse_unsound(workspace: &Workspace, configuration: &Configuration, so: &str) -> Result<()> {
     if !configuration.has_errors() {
         return Ok(());
@@ -55,7 +55,7 @@ pub fn refuse_unsound(workspace: &Workspace, configuration: &Configuration, so: 
     })
 }
 
-/// Returns how a verb ends that shows a configuration.
+/// Returns the exit of a verb that shows a configuration.
 pub fn exit_of(configuration: &Configuration) -> Exit {
     match () {
         () if configuration.is_unread() => Exit::Environment,
@@ -64,14 +64,14 @@ pub fn exit_of(configuration: &Configuration) -> Exit {
     }
 }
 
-/// Reads the configuration of a workspace; `so` is what is not done where it has errors.
+/// Reads the configuration of a workspace; `so` names the consequence if it has errors.
 pub fn sound_config(workspace: &Workspace, root: &Path, so: &str) -> Result<Configuration> {
     let configuration = config::load(root, &ConfigInputs::of_process());
     refuse_unsound(workspace, &configuration, so)?;
     Ok(configuration)
 }
 
-/// Reads the configuration of a plan's workspace, for what a plan needs before work on it.
+/// Reads the configuration of a plan's workspace, for the requirements of work on the plan.
 pub fn config_of(workspace: &Workspace, found: &FoundPlan) -> Result<Config> {
     let place = place_of(found)?;
     let so = "so what a plan needs before work on it is unknown";

@@ -1,4 +1,4 @@
-//! The verb `doctor`: whether plans can be run here, and what to do where not.
+//! The verb `doctor`: whether plans can run here, and what to fix if not.
 
 mod overview;
 
@@ -24,7 +24,7 @@ use crate::verification::VerificationObserver;
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct DoctorRequest {
-    /// Start the commands that verify tasks, once each, in a clean checkout.
+    /// Run the commands that verify tasks, once each, in a clean checkout.
     pub run: bool,
 }
 
@@ -32,24 +32,24 @@ pub struct DoctorRequest {
 pub struct DoctorReport {
     pub schema_version: &'static str,
     pub root: String,
-    /// Whether `planwright run` could begin.
+    /// Whether `planwright run` could start.
     pub healthy: bool,
     pub facts: Vec<DoctorFact>,
     pub n_plans: usize,
     pub n_journals: usize,
-    /// What the kernel has to fence agents with.
+    /// The kernel's support for the fence of agents.
     pub fence: FenceSupport,
-    /// Those about the configuration first.
+    /// The findings, those about the configuration first.
     pub findings: Vec<DoctorFindingReport>,
     /// How many findings concern the configuration.
     #[serde(skip)]
     pub n_in_configuration: usize,
     #[serde(skip)]
     pub configuration: Configuration,
-    /// Whether a run is at work now.
+    /// Whether a run is active now.
     #[serde(skip)]
     pub is_running: bool,
-    /// Whether a run needs the name of its plan, because several could be meant.
+    /// Whether a run needs the name of its plan, because there are several.
     #[serde(skip)]
     pub has_several_plans: bool,
 }
@@ -63,13 +63,13 @@ impl DoctorReport {
 #[derive(Serialize)]
 pub struct DoctorFindingReport {
     pub id: &'static str,
-    /// `error` where something does not work until it is fixed, else `warning`.
+    /// `error` if something does not work until it is fixed, otherwise `warning`.
     pub severity: &'static str,
     /// From the root of the workspace.
     pub path: Option<String>,
     pub message: String,
     pub help: String,
-    /// The place in that file, where there is one.
+    /// The place in that file, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub range: Option<RangeReport>,
 }

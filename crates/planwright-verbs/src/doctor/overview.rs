@@ -22,22 +22,22 @@ use crate::verification::{Trial, TrialResult, VerificationObserver, is_program_f
 /// How long an agent may take to print its version.
 const VERSION_LIMIT: Duration = Duration::from_secs(5);
 
-/// Less than this is little space for checkouts.
+/// Less than this is too little space for checkouts.
 const LITTLE: u64 = 500_000_000;
 
-/// From here on the exact number matters to no user.
+/// Above this, the exact number does not matter.
 const PLENTY: u64 = 10_000_000_000;
 
 const CHECKOUTS_HELP: &str = "name another folder for checkouts: `run.checkouts` in your own configuration file";
 
-/// One thing that was looked at.
+/// One line of the overview.
 #[derive(Serialize)]
 pub struct DoctorFact {
     pub name: &'static str,
     pub words: String,
 }
 
-/// Looks at everything, adds to the findings, and returns what there is.
+/// Collects the overview, and adds to the findings.
 pub(super) fn facts(
     root: &Path,
     health: &mut DoctorFindings,
@@ -110,7 +110,7 @@ fn git_words(root: &Path, health: &mut DoctorFindings) -> String {
     }
 }
 
-/// Returns what git is in the middle of.
+/// Returns git's operation in progress.
 fn unfinished(repository: &Repository) -> Option<&'static str> {
     const STATES: [(&str, &str); 5] = [
         ("MERGE_HEAD", "a merge"),
@@ -133,7 +133,7 @@ fn agent_words(root: &Path, config: &Config) -> String {
     };
     match agent.find_program(root) {
         None => format!("{}: `{}` is not found", one_line(name), one_line(agent.program())),
-        // Programs of the user's own may do anything with `--version`.
+        // A user's own programs may do anything with `--version`.
         Some(path) => match agent.preset.and_then(|_| version_of(&path)) {
             Some(version) => format!("{}, {version}", one_line(name)),
             None => format!("{} (`{}`)", one_line(name), one_line(agent.program())),
@@ -141,7 +141,7 @@ fn agent_words(root: &Path, config: &Config) -> String {
     }
 }
 
-/// Returns the first line that a program prints as its version, if it does so soon.
+/// Returns the first line that a program prints as its version, within a time limit.
 fn version_of(program: &Path) -> Option<String> {
     let mut asked = command(&program.to_string_lossy())
         .unwrap_or_else(|_| std::process::Command::new(program))

@@ -1,4 +1,4 @@
-//! Files with the text of an edit: the one that an editor opens, and a copy of a text that is not written.
+//! Files with the text of an edit: the one for the editor, and a copy of a text that was not written.
 
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
@@ -22,11 +22,11 @@ pub struct EditForm {
     pub task: Option<String>,
     /// The text of the plan, or the form of the task.
     pub text: String,
-    /// The text to begin with: another one where the request names a file.
+    /// The initial text: another one if the request names a file.
     pub first_text: String,
 }
 
-/// The file that an editor opens. It is removed with this value, unless nothing else has its text.
+/// The file for the editor. It is removed with this value, unless it is the only copy of its text.
 pub struct EditorFile<'f> {
     form: &'f EditForm,
     path: PathBuf,
@@ -34,7 +34,7 @@ pub struct EditorFile<'f> {
 }
 
 impl<'f> EditorFile<'f> {
-    /// Creates the file with the text that the editor begins with, and with the ending that the editor knows the plan by.
+    /// Creates the file with the initial text, and with the extension of the plan's file.
     pub fn create(form: &'f EditForm) -> Result<Self> {
         let plan = &form.found.path;
         let ending = match form.task {
@@ -53,7 +53,7 @@ impl<'f> EditorFile<'f> {
         &self.path
     }
 
-    /// Reads what the editor saved.
+    /// Reads the saved text.
     pub fn load(&self) -> Result<SourceText> {
         let text = store::load(&self.path).map_err(|error| load_failure(&error))?.source;
         if text.damage().is_some() {
@@ -66,11 +66,11 @@ impl<'f> EditorFile<'f> {
         Ok(text)
     }
 
-    /// Keeps a text that is not written. Where no copy can be made, the file of the editor stays.
+    /// Saves a text that is not written. If no copy can be made, the editor's file stays.
     pub fn keep(&self, workspace: &Workspace, text: &str) -> Result<PathBuf> {
         let ending = self.path.extension().unwrap_or_default().to_string_lossy();
         let name = file_name(self.form);
-        // The plan may be gone by now; the file of the editor was made like it.
+        // The plan may be gone now; the editor's file has the same permissions.
         let kept = create_file(self.form, ("unusable", &name, &ending), text, &self.path);
         self.is_left.set(kept.is_err());
         let place = kept.as_deref().unwrap_or(&self.path);
@@ -85,7 +85,7 @@ impl<'f> EditorFile<'f> {
 impl Drop for EditorFile<'_> {
     fn drop(&mut self) {
         if !self.is_left.get() {
-            // A file that cannot be removed is planwright's own, and harmless.
+            // A remaining file is planwright's own, and harmless.
             let _ = std::fs::remove_file(&self.path);
         }
     }
@@ -102,7 +102,7 @@ fn file_name(form: &EditForm) -> String {
     }
 }
 
-/// Creates a file in a folder of the workspace's state. It is readable for those who may read the file that it is made like.
+/// Creates a file in a folder of the workspace's state, with the read permissions of another file.
 fn create_file(
     form: &EditForm,
     (folder, name, ending): (&str, &str, &str),

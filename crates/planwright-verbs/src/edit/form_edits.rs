@@ -1,4 +1,4 @@
-//! What a text of a task's form changes: other values of fields, other dependencies, another id.
+//! The changes in the edited text of a task's form: other values of fields, other dependencies, another id.
 
 use planwright_core::change::tasks::Edit;
 use planwright_core::inspect::LinkedPlan;
@@ -7,10 +7,10 @@ use planwright_run::revise::{ReviseError, task_named};
 use super::task_form::{FormFields, FormValue, SpecialFields};
 use crate::changes::tasks_named;
 
-/// A field that got another value, or none.
+/// A field with another value, or none.
 pub(super) struct FieldChange {
     pub(super) name: String,
-    /// The value as `planwright set` takes it.
+    /// The value in the form for `planwright set`.
     typed: Option<String>,
 }
 
@@ -21,9 +21,9 @@ enum FormEdit {
     Rename(String),
 }
 
-/// The edits of a task, in the order in which they are made.
+/// The edits of a task, in their order.
 pub(super) struct FormEdits {
-    /// Whether the id is another one, or none.
+    /// Whether the id was changed or removed.
     pub(super) has_other_id: bool,
     edits: Vec<FormEdit>,
 }
@@ -79,7 +79,7 @@ fn value_in<'f>(fields: &'f FormFields, name: &str) -> Option<&'f FormValue> {
     fields.iter().find(|(own, _)| own == name).map(|(_, value)| value)
 }
 
-/// Returns the fields that got another value, and then those that were removed.
+/// Returns the fields with another value, and then the removed ones.
 pub(super) fn field_changes(before: &FormFields, after: &FormFields) -> Vec<FieldChange> {
     let removed = before.iter().filter(|(name, _)| value_in(after, name).is_none());
     let removed = removed.map(|(name, _)| FieldChange {

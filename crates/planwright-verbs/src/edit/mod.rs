@@ -1,5 +1,5 @@
-//! The verb `edit`: the text of a plan, or of one task as a small form, which the user changes. The new text is checked, and written
-//! through the store.
+//! The verb `edit`: the text of a plan, or of one task as a small form, which the user edits. The new text is checked, and written through
+//! the store.
 
 mod editor_file;
 mod form_edits;
@@ -28,10 +28,10 @@ use crate::text::{one_line, shown_name};
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct EditFormRequest {
-    /// The plan, or a task of the plan. A word that names a plan means the plan.
+    /// The plan, or a task of the plan. A name of a plan takes precedence.
     pub what: Option<String>,
     pub plan: PlanChoice,
-    /// A file with the text to begin with, as a refused edit kept it.
+    /// A file with the initial text, as saved by a refused edit.
     pub from: Option<PathBuf>,
 }
 
@@ -43,7 +43,7 @@ pub struct EditRequest {
     /// The task; none for the whole plan.
     #[serde(default)]
     pub task: Option<String>,
-    /// The text of [`EditForm`] that the user changed: the plan must still have it.
+    /// The text of [`EditForm`] before the edit: the plan must still have it.
     pub based_on: String,
     pub text: String,
     #[serde(default)]
@@ -54,16 +54,16 @@ pub struct EditRequest {
 #[serde(transparent)]
 pub struct EditReport {
     pub change: ChangeReport,
-    /// What the edit changes in the file.
+    /// The changes of the file.
     #[serde(skip)]
     pub diff: String,
 }
 
 /// Why a text is not written.
 pub enum EditRefusal {
-    /// Another text may do.
+    /// Another text may be accepted.
     Text(Failure),
-    /// No text would.
+    /// No text would be accepted.
     Final(Failure),
 }
 
@@ -162,7 +162,7 @@ impl EditForm {
         })
     }
 
-    /// Returns the text of the plan that the edit is based on, with the damage of its file.
+    /// Returns the text of the plan that the edit is based on, with its file's encoding errors.
     fn seen(&self) -> SourceText {
         let loaded = store::load(&self.found.path).ok().map(|loaded| loaded.source);
         let same = loaded.filter(|source| source.as_str() == self.text);
@@ -218,7 +218,7 @@ impl EditForm {
         Ok(revise::edit(target, "edit", &now, &names, by, edit_of))
     }
 
-    /// Returns a refusal of a text with its place in the file that holds the text: the plan file is as it was.
+    /// Returns a refusal with a span in the file with the edited text: the plan file is unchanged.
     pub fn placed_in(&self, file: &Path, text: &SourceText, mut failure: Failure) -> Failure {
         let path = file.to_string_lossy().into_owned();
         let form_line = self
@@ -238,15 +238,15 @@ impl EditForm {
         for evidence in &mut failure.evidence {
             match evidence.source.as_str() == text.as_str() {
                 true => evidence.path.clone_from(&path),
-                // It has no place in the text.
+                // The failure has no place in the text.
                 false => evidence.drawn = Drawn::Nothing,
             }
         }
         failure
     }
 
-    /// Returns the line of a form that a refusal concerns: the one that cannot be read, or that of the field that the message names, or
-    /// that of the first field with another value.
+    /// Returns the line of a form that a refusal concerns: the unreadable one, otherwise that of the field in the message, otherwise that
+    /// of the first changed field.
     fn line_of(&self, message: &str, form: &str) -> Option<Span> {
         let mut starts = vec![0];
         starts.extend(form.match_indices('\n').map(|(at, _)| at + 1));

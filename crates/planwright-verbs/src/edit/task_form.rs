@@ -16,7 +16,7 @@ pub(super) enum FormValue {
 }
 
 impl FormValue {
-    /// Returns the value as `planwright set` takes it.
+    /// Returns the value in the form for `planwright set`.
     pub(super) fn typed(&self) -> String {
         match self {
             FormValue::Text(text) | FormValue::Json(text) => text.clone(),
@@ -28,7 +28,7 @@ impl FormValue {
 /// The fields of a form, by the dialect's own names.
 pub(super) type FormFields = Vec<(String, FormValue)>;
 
-/// Which fields of a form are no ordinary values.
+/// The fields of a form with a special meaning.
 #[derive(Default)]
 pub(super) struct SpecialFields {
     /// The id: another value renames the task.
@@ -92,7 +92,7 @@ fn value_of(value: &Written) -> FormValue {
     }
 }
 
-/// Returns whether a text is read again as it is on a line of its own.
+/// Returns whether a text is parsed unchanged from a line of its own.
 fn is_plain(text: &str) -> bool {
     !text.is_empty()
         && text.trim() == text
@@ -129,13 +129,13 @@ fn field_text(name: &str, value: &FormValue) -> String {
     }
 }
 
-/// Returns whether a text of several lines is read again as it is from an indented block.
+/// Returns whether a text of several lines is parsed unchanged from an indented block.
 fn is_block(text: &str) -> bool {
     let has_controls = text.contains(|c: char| c.is_control() && c != '\n' && c != '\t');
     text.contains('\n') && !text.ends_with('\n') && !has_controls && text.lines().all(|line| line.trim_end() == line)
 }
 
-/// Reads a form. An error is a line, counted from 1, and why it cannot be read.
+/// Parses a form. An error is a line, from 1, and the reason.
 pub(super) fn parse(form: &str) -> Result<FormFields, (usize, String)> {
     let lines: Vec<&str> = form.lines().map(|line| line.trim_end_matches('\r')).collect();
     let mut fields: FormFields = Vec::new();

@@ -1,4 +1,4 @@
-//! How a face ends a long verb: what runs is ended before the verb returns.
+//! Cancels a long verb: its processes are ended before the verb returns.
 
 use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -7,22 +7,22 @@ use planwright_run::worker::{StopManner, Waker};
 
 use super::Exit;
 
-/// Asks a verb that is at work to end. Once: what runs may finish, or is ended politely. Again: at once.
+/// Asks an active verb to end. The first time, processes may finish, or are ended politely. The second time, they are killed.
 #[derive(Clone, Debug, Default)]
 pub struct CancelToken {
     n_asked: Arc<AtomicU32>,
-    /// How the verb ends because of the first time; 0 while there was none.
+    /// The exit of the verb after the first request; 0 before it.
     exit: Arc<AtomicU8>,
     waker: Arc<Mutex<Option<Waker>>>,
 }
 
 impl CancelToken {
-    /// Asks for the end. `exit` is how the verb ends because of it, if this is the first time.
+    /// Requests the end. `exit` is the verb's exit, if this is the first request.
     pub fn cancel(&self, exit: Exit) {
         self.cancel_from(0, exit);
     }
 
-    /// Asks for the end without waiting for what runs: that counts as the second time.
+    /// Requests the end without waiting for processes: that counts as the second request.
     pub fn cancel_now(&self, exit: Exit) {
         self.cancel_from(1, exit);
     }
@@ -38,7 +38,7 @@ impl CancelToken {
         }
     }
 
-    /// Returns how often the end was asked for.
+    /// Returns the number of requests.
     pub fn n_asked(&self) -> &AtomicU32 {
         &self.n_asked
     }
@@ -48,7 +48,7 @@ impl CancelToken {
         *self.waker.lock().unwrap_or_else(PoisonError::into_inner) = Some(waker);
     }
 
-    /// Returns how the verb ends, where its end was asked for.
+    /// Returns the verb's exit, if its end was requested.
     pub fn exit(&self) -> Option<Exit> {
         match self.exit.load(Ordering::Relaxed) {
             0 => None,
@@ -57,7 +57,7 @@ impl CancelToken {
         }
     }
 
-    /// Returns how to end what runs: politely after the first time, at once after another one. None where nothing is new since
+    /// Returns how to end processes: politely after the first request, at once after another one. None if there is no new request since
     /// `n_handled`.
     pub(crate) fn manner(&self, n_handled: &mut u32) -> Option<StopManner> {
         let n_asked = self.n_asked.load(Ordering::Relaxed);

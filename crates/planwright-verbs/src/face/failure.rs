@@ -1,4 +1,4 @@
-//! How a verb ends: the exit statuses, and a failure with its message, its help and its places.
+//! The end of a verb: the exit codes, and a failure with its message, its help and its places.
 
 use std::path::Path;
 
@@ -8,13 +8,13 @@ use planwright_run::error_chain::with_causes;
 use planwright_run::shell::argument;
 use planwright_run::store::StoreError;
 
-/// The exit statuses, worst last.
+/// The exit codes, worst last.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Exit {
     #[default]
     Success = 0,
-    /// The plan has problems, or the question has no answer.
+    /// The plan has errors, or the question has no answer.
     Problems = 1,
     /// The command line is wrong.
     Usage = 2,
@@ -22,7 +22,7 @@ pub enum Exit {
     Environment = 3,
     /// The user pressed Ctrl-C.
     Interrupted = 130,
-    /// Another process asked this one to end.
+    /// Another process terminated this one.
     Terminated = 143,
 }
 
@@ -34,7 +34,7 @@ impl Exit {
         }
     }
 
-    /// Returns the exit for a status of a compatibility command.
+    /// Returns the exit for an exit code of a compatibility command.
     pub fn of(status: u8) -> Self {
         match status {
             0 => Exit::Success,
@@ -45,7 +45,7 @@ impl Exit {
     }
 }
 
-/// Returns what to do about a file whose errors are in the way.
+/// Returns the help for a file whose errors prevent an operation.
 pub fn fix_first(path: &Path, findings: &[Diagnostic]) -> String {
     let errors = || findings.iter().filter(|found| found.severity == Severity::Error);
     let is_safe = |found: &Diagnostic| found.fix.as_ref().is_some_and(|fix| fix.safety == Safety::Safe);
@@ -61,37 +61,37 @@ pub fn fix_first(path: &Path, findings: &[Diagnostic]) -> String {
     }
 }
 
-/// An error with the exit it leads to and advice.
+/// An error with its exit and its help.
 #[derive(Debug)]
 pub struct Failure {
     pub exit: Exit,
     pub message: String,
-    /// What to do; empty where there is no advice.
+    /// The next step for the user; may be empty.
     pub help: String,
-    /// What it rests on, where that is in files.
+    /// Its evidence in files.
     pub evidence: Vec<Evidence>,
 }
 
-/// The text that a failure is about, and what is in the way there.
+/// The text that a failure concerns, and the obstacle in it.
 #[derive(Debug)]
 pub struct Evidence {
     /// The path of the file as shown.
     pub path: String,
     pub source: SourceText,
-    /// The place that the message is about.
+    /// The span that the message concerns.
     pub span: Option<Span>,
-    /// The findings that the message rests on.
+    /// The findings behind the message.
     pub findings: Vec<Diagnostic>,
-    /// What of it people see.
+    /// The parts that are drawn.
     pub drawn: Drawn,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Drawn {
-    /// The place that the message is about.
+    /// The span that the message concerns.
     Place,
     Findings,
-    /// Nothing: the message says it all.
+    /// Nothing: the message is enough.
     Nothing,
 }
 
@@ -121,12 +121,12 @@ impl Failure {
         }
     }
 
-    /// Returns a question about a plan that has no answer.
+    /// Returns a failure for a question about a plan that has no answer.
     pub fn problem(message: impl Into<String>, help: impl Into<String>) -> Self {
         Failure::new(Exit::Problems, message, help)
     }
 
-    /// Returns a question about a plan that has no answer, with what prevents one.
+    /// Returns a failure for a question about a plan that has no answer, with the obstacle.
     pub fn shown(message: impl Into<String>, help: impl Into<String>, evidence: Evidence) -> Self {
         Failure {
             evidence: vec![evidence],
@@ -134,17 +134,17 @@ impl Failure {
         }
     }
 
-    /// Returns a wrong use of the command line.
+    /// Returns a failure for wrong use of the command line.
     pub fn usage(message: impl Into<String>, help: impl Into<String>) -> Self {
         Failure::new(Exit::Usage, message, help)
     }
 
-    /// Returns a failure of the environment for which the system has no error.
+    /// Returns a failure of the environment without an error of the system.
     pub fn outside(message: impl Into<String>, help: impl Into<String>) -> Self {
         Failure::new(Exit::Environment, message, help)
     }
 
-    /// Returns that the user ended a verb, which needs no message.
+    /// Returns a failure for a cancelled verb, which needs no message.
     pub fn interrupted(exit: Exit) -> Self {
         Failure::new(exit, "", "")
     }

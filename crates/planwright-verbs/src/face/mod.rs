@@ -1,4 +1,4 @@
-//! What every verb shares with every face: the workspace, failures with their exit statuses, and the end of long verbs.
+//! Shared by every verb and every face: the workspace, failures with their exit codes, and the cancellation of long verbs.
 
 mod cancel;
 mod failure;

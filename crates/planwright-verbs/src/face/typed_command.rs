@@ -1,4 +1,4 @@
-//! The command that the user typed, with one argument named differently: advice that works when it is pasted.
+//! The command that the user typed, with one changed argument, for help texts that can be pasted.
 
 use planwright_run::shell::argument;
 
@@ -14,7 +14,7 @@ pub struct TypedCommand {
 }
 
 impl TypedCommand {
-    /// Returns the command with another word in the place of one that fits several things.
+    /// Returns the command with an ambiguous argument replaced.
     pub fn with_word(&self, wanted: &str, instead: &str) -> String {
         let words = self.words.iter().map(|word| match word.rsplit_once('=') {
             _ if word == wanted => instead.to_owned(),
@@ -24,7 +24,7 @@ impl TypedCommand {
         command_line(words)
     }
 
-    /// Returns the command with several words in the place of one that names a plan; a `-p` before it goes.
+    /// Returns the command with several arguments in place of the plan's name; removes a `-p` before it.
     pub fn with_words(&self, wanted: &str, instead: &[&str]) -> String {
         let mut words: Vec<String> = Vec::new();
         for word in &self.words {
@@ -38,13 +38,13 @@ impl TypedCommand {
         command_line(words.into_iter())
     }
 
-    /// Returns whether this is the verb of the command.
+    /// Returns whether the command has this verb.
     pub fn is_verb(&self, verb: &str) -> bool {
         let first = self.words.iter().find(|word| !word.starts_with('-'));
         first.is_some_and(|word| word == verb)
     }
 
-    /// Returns the command with a plan: as an argument where its verb takes the plan as one, else with `-p`.
+    /// Returns the command with a plan: as an argument if its verb takes one, otherwise with `-p`.
     pub fn with_plan(&self, plan: &str) -> String {
         let option = self.takes_plan_as_option.then(|| "-p".to_owned());
         command_line(self.words.iter().cloned().chain(option).chain([plan.to_owned()]))
@@ -54,12 +54,12 @@ impl TypedCommand {
         command_line(self.words.iter().cloned())
     }
 
-    /// Returns the command with an option at its end.
+    /// Returns the command with a further option.
     pub fn with_option(&self, option: &str) -> String {
         command_line(self.words.iter().cloned().chain([option.to_owned()]))
     }
 
-    /// Returns the command with an option that has this value, in place of another value.
+    /// Returns the command with another value of an option.
     pub fn with_value(&self, option: &str, value: &str) -> String {
         let mut kept = Vec::new();
         let mut words = self.words.iter();
@@ -75,7 +75,7 @@ impl TypedCommand {
 }
 
 fn command_line(words: impl Iterator<Item = String>) -> String {
-    // An option is one, and nothing else that begins like it can have been typed.
+    // A word that begins with a dash is an option, which needs no quotes.
     let words = words.map(|word| match word.starts_with('-') {
         true => one_line(&word),
         false => one_line(&argument(&word)),

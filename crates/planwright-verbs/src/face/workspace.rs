@@ -1,4 +1,4 @@
-//! The workspace that a face works in: where names and relative paths begin, what `-` stands for, and who hears remarks.
+//! The workspace of a face: the base of names and relative paths, the meaning of `-`, and the listener for remarks.
 
 use std::path::{Path, PathBuf};
 
@@ -16,10 +16,10 @@ pub struct Workspace {
     findings_listener: Option<FindingsListener>,
 }
 
-/// Hears what a verb remarks while it works: one line each, without an end.
+/// Receives the remarks of an active verb: one line each, without a line break.
 type RemarkListener = Box<dyn Fn(&str)>;
 
-/// Draws the findings about a file that a verb reports while it works.
+/// Draws the findings that an active verb reports about a file.
 type FindingsListener = Box<dyn Fn(&FileFindings)>;
 
 /// The findings about one file, with the text that they are drawn in.
@@ -30,7 +30,7 @@ pub struct FileFindings {
     pub findings: Vec<Diagnostic>,
 }
 
-/// What `-` stands for.
+/// The meaning of `-`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Input {
     /// Nothing: the face has no input.
@@ -39,7 +39,7 @@ pub enum Input {
 }
 
 impl Workspace {
-    /// Returns the workspace around a folder, for a face without an input that hears no remarks.
+    /// Returns the workspace around a folder, for a face without an input or a listener.
     pub fn around(folder: impl Into<PathBuf>) -> Self {
         Workspace {
             folder: folder.into(),
@@ -59,7 +59,7 @@ impl Workspace {
         }
     }
 
-    /// Hands remarks to a listener, as they arise.
+    /// Passes remarks to a listener immediately.
     #[must_use]
     pub fn heard_by(self, listener: impl Fn(&str) + 'static) -> Self {
         Workspace {
@@ -68,7 +68,7 @@ impl Workspace {
         }
     }
 
-    /// Hands findings to a listener, as they arise.
+    /// Passes findings to a listener immediately.
     #[must_use]
     pub fn findings_drawn_by(self, listener: impl Fn(&FileFindings) + 'static) -> Self {
         Workspace {
@@ -104,7 +104,7 @@ impl Workspace {
         }
     }
 
-    /// Reads a file that a request names, or what `-` stands for.
+    /// Reads a file of a request, or the input for `-`.
     pub fn load(&self, named: &str) -> Result<Loaded, LoadError> {
         match named {
             "-" => self.load_input(),
@@ -112,7 +112,7 @@ impl Workspace {
         }
     }
 
-    /// Reads what `-` stands for.
+    /// Reads the input for `-`.
     pub fn load_input(&self) -> Result<Loaded, LoadError> {
         match self.input {
             Input::Standard => store::load_stdin(),
@@ -123,13 +123,13 @@ impl Workspace {
         }
     }
 
-    /// Returns the command that the user typed with another word in the place of one; for other faces, that word alone.
+    /// Returns the user's command with an argument replaced; for other faces, the new argument alone.
     pub fn with_word(&self, wanted: &str, instead: &str) -> String {
         let typed = self.typed.as_ref();
         typed.map_or_else(|| instead.to_owned(), |typed| typed.with_word(wanted, instead))
     }
 
-    /// Returns the command that the user typed with several words in the place of a plan; for other faces, those words alone.
+    /// Returns the user's command with several arguments in place of a plan; for other faces, those arguments alone.
     pub fn with_words(&self, wanted: &str, instead: &[&str]) -> String {
         let typed = self.typed.as_ref();
         typed.map_or_else(|| instead.join(" "), |typed| typed.with_words(wanted, instead))
@@ -140,19 +140,19 @@ impl Workspace {
         self.typed.as_ref().is_some_and(|typed| typed.is_verb(verb))
     }
 
-    /// Returns the command that the user typed with a plan; for other faces, the plan alone.
+    /// Returns the user's command with a plan; for other faces, the plan alone.
     pub fn with_plan(&self, plan: &str) -> String {
         let typed = self.typed.as_ref();
         typed.map_or_else(|| plan.to_owned(), |typed| typed.with_plan(plan))
     }
 
-    /// Returns the command that the user typed with an option more; for other faces, the option alone.
+    /// Returns the user's command with a further option; for other faces, the option alone.
     pub fn with_option(&self, option: &str) -> String {
         let typed = self.typed.as_ref();
         typed.map_or_else(|| option.to_owned(), |typed| typed.with_option(option))
     }
 
-    /// Returns the command that the user typed with another value of an option; for other faces, the value alone.
+    /// Returns the user's command with another value of an option; for other faces, the value alone.
     pub fn with_value(&self, option: &str, value: &str) -> String {
         let typed = self.typed.as_ref();
         typed.map_or_else(|| value.to_owned(), |typed| typed.with_value(option, value))
@@ -165,7 +165,7 @@ impl Workspace {
     }
 }
 
-/// Returns a path as it is shown: relative to this folder where it lies below it.
+/// Returns a path for display: relative to this folder if it is below it.
 pub fn from_here(path: &Path) -> PathBuf {
     let current = std::path::absolute(".").unwrap_or_default();
     let canonical = std::fs::canonicalize(".").unwrap_or_default();

@@ -1,4 +1,4 @@
-//! The agent that a new workspace uses: the one that is named, else the best of those that are installed.
+//! The agent of a new workspace: the named one, otherwise the best installed one.
 
 use planwright_run::config::no_agent;
 use planwright_run::config::presets::{PRESET_NAMES, PRESETS};
@@ -7,14 +7,14 @@ use serde::Serialize;
 
 use crate::face::{Failure, Result};
 
-/// An agent command line on the search path.
+/// An agent command line on `PATH`.
 #[derive(Serialize)]
 pub struct InstalledAgent {
     pub name: &'static str,
     pub path: String,
 }
 
-/// Returns the agents that are installed, the best first.
+/// Returns the installed agents, the best first.
 pub(super) fn installed() -> Vec<InstalledAgent> {
     let found = no_agent::installed().into_iter().filter_map(|preset| {
         let path = program(preset.command.first()?)?;

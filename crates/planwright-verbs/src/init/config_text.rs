@@ -2,9 +2,9 @@
 
 use planwright_run::config::Command;
 
-/// What a new file sets.
+/// The settings of a new file.
 pub(super) struct Settings<'s> {
-    /// The agent; none where none is installed.
+    /// The agent; none if none is installed.
     pub(super) agent: Option<&'s str>,
     /// The commands that verify every task.
     pub(super) every: &'s [Command],
@@ -67,7 +67,7 @@ fn verify_table(every: &[Command]) -> String {
     format!("\n{VERIFY_REMARK}[verify]\n{}", every_setting(every))
 }
 
-/// What stands above the table.
+/// The comment above the table.
 pub(super) const VERIFY_REMARK: &str = "# A task is done when these commands succeed on its work.\n";
 
 /// Returns the setting for commands that verify every task.
@@ -76,7 +76,7 @@ pub(super) fn every_setting(every: &[Command]) -> String {
     format!("every = [{}]\n", commands.join(", "))
 }
 
-/// Returns a command as the file has it.
+/// Returns a command as TOML.
 fn written(command: &Command) -> String {
     match command.plain() {
         Command::Words(words) => {
@@ -106,7 +106,7 @@ mod tests {
 
     use super::*;
 
-    /// Returns how many tasks of a new plan run at once, where nothing is configured.
+    /// Returns the default number of parallel tasks in a new plan.
     fn default_slots() -> u32 {
         let mut fresh = || 1;
         let mut id_source = IdSource::new("2026-01-01T00:00:00Z", &mut fresh);

@@ -29,17 +29,17 @@ use crate::verification::VerificationObserver;
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct InitRequest {
-    /// The folder, which must be there. Empty: the folder of the workspace.
+    /// The folder, which must exist. Empty: the folder of the workspace.
     pub folder: PathBuf,
-    /// The agent that works on tasks. None: the best one that is installed, or the one that the user chooses.
+    /// The agent for tasks. None: the best installed one, or the user's choice.
     pub agent: Option<String>,
-    /// Do not try the commands that verify work; write the likely ones.
+    /// Do not try the commands that verify work; write the probable ones.
     pub no_run: bool,
-    /// Write nothing, and make the text of the file even where there is one.
+    /// Write nothing, and return the text of the file even if one exists.
     pub text_only: bool,
-    /// Write nothing; report what would be written.
+    /// Write nothing; report the intended files.
     pub dry_run: bool,
-    /// Report what would be written as a diff against nothing, and write nothing.
+    /// Report the intended files as a diff, and write nothing.
     pub diff: bool,
 }
 
@@ -53,37 +53,37 @@ impl InitRequest {
 pub struct InitReport {
     pub schema_version: &'static str,
     pub root: String,
-    /// The files that were written; empty with `dry_run` and `diff`, and where they are there already.
+    /// The files that were written; empty with `dry_run` and `diff`, and if they exist.
     pub written: Vec<String>,
     pub agents: Vec<InstalledAgent>,
-    /// The agent that works on tasks; null where none is installed.
+    /// The agent for tasks; null if none is installed.
     pub agent: Option<String>,
-    /// The commands that may verify work, and what became of them.
+    /// The commands that may verify work, and their results.
     pub verification: Vec<TriedCommand>,
     pub plans: Vec<String>,
     /// Files with open tasks that can be imported.
     pub checklists: Vec<Checklist>,
     pub next: String,
-    /// With `diff`: what would be written.
+    /// With `diff`: the intended files.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub diff: Option<String>,
-    /// The new files of the workspace, which were or would be written; the `planwright.toml` first.
+    /// The new files of the workspace, written or intended; the `planwright.toml` first.
     #[serde(skip)]
     pub files: Vec<String>,
-    /// The text of a new `planwright.toml`; empty where there is one.
+    /// The text of a new `planwright.toml`; empty if one exists.
     #[serde(skip)]
     pub text: String,
-    /// What the `planwright.toml` lacks that is there already.
+    /// What an existing `planwright.toml` lacks.
     #[serde(skip)]
     pub existing: Option<ExistingConfig>,
     #[serde(skip)]
     pub repository: RepositoryState,
-    /// The root of the workspace that the folder was in, where that had a configuration or a history.
+    /// The root of the workspace around the folder, if that had a configuration or a history.
     #[serde(skip)]
     pub outer: Option<PathBuf>,
 }
 
-/// What a `planwright.toml` lacks, as advice with the lines to add.
+/// Missing settings of a `planwright.toml`, as help with the lines to add.
 pub struct ExistingConfig {
     pub agent: Option<String>,
     pub verification: Option<String>,
@@ -95,19 +95,19 @@ pub struct ExistingConfig {
 pub enum RepositoryState {
     NoRepository,
     NoCommit,
-    /// There is a commit, or git cannot tell.
+    /// There is a commit, or git cannot answer.
     Committed,
 }
 
-/// A observer, while a workspace is set up. It hears which commands are tried.
+/// Receives the commands that `init` tries.
 pub trait InitObserver: VerificationObserver {
-    /// Has the user choose one of several agents; none where the user cannot be asked.
+    /// Asks the user to choose one of several agents; none if the user cannot be asked.
     fn choose_agent(&mut self, _installed: &[InstalledAgent]) -> Option<&'static str> {
         None
     }
 }
 
-/// Sets a workspace up. A `planwright.toml` that is there is not changed.
+/// Sets up a workspace. Never changes an existing `planwright.toml`.
 pub fn init(workspace: &Workspace, request: &InitRequest, observer: &mut dyn InitObserver) -> Result<InitReport> {
     let named = match request.folder.as_os_str().is_empty() {
         true => workspace.folder().to_owned(),
@@ -160,7 +160,7 @@ pub fn init(workspace: &Workspace, request: &InitRequest, observer: &mut dyn Ini
     })
 }
 
-/// Returns what every report of a folder has.
+/// Returns the common part of every report.
 fn report_of(
     folder: &Path,
     agents: Vec<InstalledAgent>,
@@ -192,7 +192,7 @@ fn report_of(
     }
 }
 
-/// Returns the agent to use; none where none is installed.
+/// Returns the agent to use; none if none is installed.
 fn chosen_agent(
     request: &InitRequest,
     config: &Config,
@@ -202,7 +202,7 @@ fn chosen_agent(
     if let Some(name) = &request.agent {
         return agent::named(installed, name).map(|name| Some(name.to_owned()));
     }
-    // An agent of the user's own file needs no line in this one.
+    // An agent from the user's own file needs no line in this one.
     if let Some(own) = own_agent(config) {
         return Ok(Some(own.to_owned()));
     }
@@ -228,7 +228,7 @@ fn used(tried: &[TriedCommand]) -> Vec<Command> {
     used.map(|tried| tried.command.clone()).collect()
 }
 
-/// Returns the files of a workspace that are not there yet. A `.gitignore` without text counts as missing: it is filled.
+/// Returns the missing files of a workspace. An empty `.gitignore` counts as missing: it is filled.
 fn new_files(folder: &Path) -> Vec<String> {
     let ignore = folder.join(STATE_FOLDER).join(".gitignore");
     let has_ignore = std::fs::metadata(&ignore).is_ok_and(|found| found.len() > 0);
@@ -241,7 +241,7 @@ fn plans_in(folder: &Path) -> Vec<String> {
     plans_at_home(folder).iter().map(|path| shown(path)).collect()
 }
 
-/// Reports what a workspace that is there already has, and what it lacks. Changes nothing but a missing state folder.
+/// Reports what an existing workspace has and lacks. Creates a missing state folder, and changes nothing else.
 fn existing(
     request: &InitRequest,
     folder: &Path,
@@ -277,7 +277,7 @@ fn existing(
     })
 }
 
-/// Returns what to add to a file for a setting, so that no table is there twice.
+/// Returns the text to add to a file for a setting, so that no table occurs twice.
 fn addition(text: &str, table: &str, setting: &str, remark: &str) -> String {
     let header = format!("[{table}]");
     let starts = |line: &str, with: &str| line.trim_start().starts_with(with);
@@ -299,7 +299,7 @@ fn begin(folder: &Path, text: &str) -> Result<()> {
     })
 }
 
-/// Returns true where there was a workspace around the folder, with a configuration or a history of its own.
+/// Returns whether the folder was in a workspace with its own configuration or history.
 fn is_nested(outer: &Path, folder: &Path) -> bool {
     outer != folder
         && [CONFIG_FILE, ".planwright"]
@@ -314,7 +314,7 @@ fn shown(path: &Path) -> String {
     }
 }
 
-/// Returns the command that comes next: install an agent, make a plan, or run the one that is there.
+/// Returns the next command: install an agent, create a plan, or run the existing one.
 fn next_command(agent: Option<&str>, is_verified: bool, plans: &[String]) -> String {
     if agent.is_some() && !is_verified {
         return "name a command that verifies the work below [verify] in planwright.toml; then `planwright plan \"GOAL\"`".to_owned();

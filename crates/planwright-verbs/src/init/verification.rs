@@ -11,17 +11,17 @@ use serde::Serialize;
 use crate::face::Result;
 use crate::verification::{Trial, TrialEnd, TrialResult, VerificationObserver, is_program_found};
 
-/// A command that may verify work, and the result of trying it.
+/// A command that may verify work, and its trial result.
 #[derive(Serialize)]
 pub struct TriedCommand {
     #[serde(skip)]
     pub command: Command,
-    /// The command as it would be typed.
+    /// The command as a user would type it.
     pub line: String,
     pub file: String,
     pub result: TrialResult,
     pub ended: String,
-    /// The last line of its output, where it failed.
+    /// The last line of its output, if it failed.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub last_line: String,
 }
@@ -33,7 +33,7 @@ impl TriedCommand {
     }
 }
 
-/// Tries the commands of a workspace: of each ecosystem until one works.
+/// Tries the commands of a workspace: for each ecosystem until one succeeds.
 pub(super) fn try_all(
     root: &Path,
     config: &Config,
@@ -64,7 +64,7 @@ pub(super) fn try_all(
     Ok(tried)
 }
 
-/// Returns the commands of a folder that no checkout can be made of: nothing is started in the files of the user. In a repository without a commit
+/// Returns the commands of a folder without a possible checkout: nothing runs in the user's own files. In a repository without a commit
 /// none is used; elsewhere a run starts them before its first task.
 fn without_commit(root: &Path, found: &[Candidates]) -> Vec<TriedCommand> {
     let is_repository = matches!(Repository::around(root), Ok(Some(_)));
@@ -80,7 +80,7 @@ fn without_commit(root: &Path, found: &[Candidates]) -> Vec<TriedCommand> {
     tried
 }
 
-/// Returns the best command of each ecosystem whose program is installed, without starting it.
+/// Returns the best command of each ecosystem whose program is installed, untried.
 fn untried(found: &[Candidates]) -> Vec<TriedCommand> {
     let is_installed = |command: &&Command| is_program_found(command, None);
     let best = found.iter().filter_map(|group| {
@@ -100,7 +100,7 @@ fn untried(found: &[Candidates]) -> Vec<TriedCommand> {
     tried.collect()
 }
 
-/// Tries the commands of an ecosystem until one works.
+/// Tries the commands of an ecosystem until one succeeds.
 fn try_group(trial: &mut Trial<'_>, group: &Candidates, tried: &mut Vec<TriedCommand>) -> Result<()> {
     let is_committed = trial.is_committed(&group.file);
     for command in &group.commands {

@@ -9,7 +9,7 @@ use serde::Serialize;
 pub use self::values::{Members, Written};
 use crate::face::Failure;
 
-/// What every verb prints with `--json` where it fails.
+/// The output of every failed verb with `--json`.
 #[derive(Serialize)]
 pub struct ErrorReport {
     pub schema_version: &'static str,
@@ -20,9 +20,9 @@ pub struct ErrorReport {
 pub struct ErrorBody {
     pub exit_status: u8,
     pub message: String,
-    /// What to do; empty where there is no advice.
+    /// The next step for the user; may be empty.
     pub help: String,
-    /// The file that it is about, where a place in it or findings about it are in the way.
+    /// The file that it concerns, if it has a place or findings in it.
     pub path: Option<String>,
     pub range: Option<RangeReport>,
     pub diagnostics: Vec<DiagnosticReport>,
@@ -85,7 +85,7 @@ pub struct RangeReport {
     pub end: PositionReport,
 }
 
-/// A position, in every way that readers count.
+/// A position, in every unit that readers use.
 #[derive(Serialize)]
 pub struct PositionReport {
     pub line: usize,
@@ -94,7 +94,7 @@ pub struct PositionReport {
     pub byte: u32,
 }
 
-/// Another place that belongs to a finding.
+/// Another range of a finding.
 #[derive(Serialize)]
 pub struct RelatedReport {
     pub message: String,
@@ -108,7 +108,7 @@ pub struct FixReport {
     pub edits: Vec<FixEditReport>,
 }
 
-/// Bytes to put in place of a range.
+/// A text that replaces a range.
 #[derive(Serialize)]
 pub struct FixEditReport {
     pub range: RangeReport,
@@ -171,7 +171,7 @@ pub struct PlanOverview {
     pub form: &'static str,
     pub title: String,
     pub status: Option<String>,
-    /// What keeps the states of the tasks: `file`, `journal`, or `both` where the file cannot hold all of them.
+    /// Where the states of the tasks are stored: `file`, `journal`, or `both` if the file cannot hold all of them.
     pub states_in: &'static str,
     pub progress: ProgressReport,
     pub errors: usize,
@@ -200,7 +200,7 @@ pub struct TaskOverview {
     pub depends_on: Vec<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub waits_for: Vec<String>,
-    /// What was said when it came to its state, where only the journal holds that.
+    /// The note of its last state change, if only the journal has that.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -220,23 +220,23 @@ pub struct ClosedReport {
 
 #[derive(Serialize)]
 pub struct ClaimReport {
-    /// Its number; null where nothing was written.
+    /// Its number; null if nothing was written.
     pub number: Option<u64>,
     pub by: String,
-    /// When it is over; null where it has no lease.
+    /// When it expires; null without a lease.
     pub until: Option<String>,
 }
 
-/// Who holds a task.
+/// The holder of a task.
 #[derive(Serialize)]
 pub struct HolderReport {
     pub claim: u64,
-    /// The owner; null where a run holds it.
+    /// The owner; null for a run.
     pub by: Option<String>,
     pub since: String,
-    /// When the claim is over; null where it has no lease.
+    /// When the claim expires; null without a lease.
     pub until: Option<String>,
     pub expired: bool,
-    /// Whether a run holds it that is not at work any more.
+    /// Whether its holder is a run that was interrupted.
     pub interrupted: bool,
 }

@@ -1,4 +1,4 @@
-//! Values of a plan as JSON, with every number in the digits of its file. Knows no verb.
+//! Values of a plan as JSON, with every number in the digits of its file. Does not know verbs.
 
 use std::collections::HashMap;
 
@@ -8,7 +8,7 @@ use planwright_core::text::Span;
 use serde::ser::{Serialize, SerializeMap as _, Serializer};
 use serde_json::value::RawValue;
 
-/// A value as it is written in a plan.
+/// A value as written in a plan.
 pub enum Written {
     Null,
     Bool(bool),
@@ -39,14 +39,14 @@ impl Written {
                 let items = plan.items(list).iter();
                 Written::List(items.map(|&item| Written::value(plan, item)).collect())
             }
-            // What the model does not look into is handed on as it is written.
+            // A value that the model does not parse is passed on as written.
             FieldValue::Opaque(_) => {
                 Written::json(plan, span).unwrap_or_else(|| Written::Text(plan.source().slice(span).to_owned()))
             }
         }
     }
 
-    /// Returns a dependency as the file has it: a name, or a number.
+    /// Returns a dependency as in the file: a name, or a number.
     pub fn dependency(plan: &Plan, dependency: &Dependency) -> Self {
         let slice = plan.source().slice(dependency.span);
         Written::json(plan, dependency.span).unwrap_or_else(|| match dependency.target {
@@ -55,20 +55,20 @@ impl Written {
         })
     }
 
-    /// Returns a number; text where JSON has no way to write it.
+    /// Returns a number; text if JSON cannot write it.
     fn number(slice: &str) -> Self {
         let number = json_spelling(slice).and_then(|number| RawValue::from_string(number).ok());
         number.map_or_else(|| Written::Text(slice.to_owned()), Written::Number)
     }
 
-    /// Returns what a part of the text says as JSON; none where it is none.
+    /// Parses a part of the text as JSON; none if it is invalid.
     fn json(plan: &Plan, span: Span) -> Option<Self> {
         let parsed = json::parse_span(plan.source(), span);
         let root = parsed.document.root().filter(|_| !parsed.document.is_broken());
         root.map(Written::node)
     }
 
-    /// Returns a node of a sound document: its depth is bounded, and so is this recursion.
+    /// Returns a node of a valid document: its depth is bounded, and so is this recursion.
     fn node(node: NodeRef<'_>) -> Self {
         match node.kind() {
             NodeKind::Object => {
@@ -96,7 +96,7 @@ impl Members {
 }
 
 impl FromIterator<(String, Written)> for Members {
-    /// Collects members; of two with one name the last counts, as everywhere in JSON.
+    /// Collects members; of two with one name the last one wins, as usual in JSON.
     fn from_iter<I: IntoIterator<Item = (String, Written)>>(named: I) -> Self {
         let mut all = Members::default();
         for (name, value) in named {
@@ -135,7 +135,7 @@ impl Serialize for Members {
     }
 }
 
-/// Returns a number of JSON or YAML as JSON spells it, digit by digit; none for what is no number there, as `.inf`.
+/// Returns a number of JSON or YAML in JSON's spelling, digit by digit; none for values such as `.inf`.
 fn json_spelling(slice: &str) -> Option<String> {
     for (prefix, radix) in [("0x", 16), ("0o", 8)] {
         if let Some(digits) = slice.strip_prefix(prefix) {

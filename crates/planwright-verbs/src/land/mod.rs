@@ -1,4 +1,4 @@
-//! The verb `land`: brings the work of a plan into the branch that is checked out, verified once more.
+//! The verb `land`: merges the work of a plan into the checked-out branch, after another verification.
 
 mod notes;
 pub(crate) mod post_merge;
@@ -35,22 +35,22 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct LandPlanRequest {
-    /// A run by its id, the beginning of one or `last`; or a plan, for its newest run with a branch. None: the newest of the workspace.
+    /// A run by its id, a prefix of one or `last`; or a plan, for its newest run with a branch. None: the newest of the workspace.
     pub what: Option<String>,
     /// The plan, for its newest run with a branch.
     pub plan: Option<String>,
     pub mode: LandPlanMode,
-    /// Reports what would land, and changes nothing. Nothing is verified.
+    /// Reports what would land, and changes nothing. Verifies nothing.
     pub dry_run: bool,
-    /// Whether the failure of a command has the end of its output.
+    /// Whether the failure of a command includes the end of its output.
     pub with_output: bool,
 }
 
-/// How the work comes into the branch.
+/// How the work is merged into the branch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LandPlanMode {
-    /// By moving the branch forward, else by a merge commit.
+    /// By a fast-forward, otherwise by a merge commit.
     #[default]
     Auto,
     Merge,
@@ -77,11 +77,11 @@ pub struct LandPlanReport {
     pub branch: String,
     /// The branch that is checked out.
     pub into: String,
-    /// The commit that it is at now.
+    /// The commit of the branch now.
     pub commit: String,
-    /// Whether anything was brought into it.
+    /// Whether anything was merged.
     pub landed: bool,
-    /// The tasks whose work is part of it.
+    /// The tasks whose work is included.
     pub tasks: Vec<String>,
     pub receipts: Vec<LandedReceipt>,
     #[serde(skip)]
@@ -111,12 +111,12 @@ struct Landing {
     into: String,
     head: String,
     tip: String,
-    /// The tasks whose work is on the branch and not in what is checked out.
+    /// The tasks whose work is on the branch and not in the checked-out commit.
     tasks: Vec<String>,
     state: RunState,
 }
 
-/// Brings the work of a plan into the branch that is checked out.
+/// Merges the work of a plan into the checked-out branch.
 pub fn land(
     workspace: &Workspace,
     request: &LandPlanRequest,
@@ -152,7 +152,7 @@ pub fn land(
 }
 
 impl Landing {
-    /// Finds the run that is meant, and what is checked out.
+    /// Finds the requested run, and the checked-out branch.
     fn find(workspace: &Workspace, request: &LandPlanRequest) -> Result<Self> {
         let (run, state, conditions) = match &request.plan {
             Some(plan) => newest_run(&RunScope::of(workspace, Some(plan))?)?,
@@ -225,7 +225,7 @@ impl Landing {
         )
     }
 
-    /// Refuses where something could be lost, before anything is built.
+    /// Refuses if something could be lost, before anything is built.
     fn refuse(&self) -> Result<()> {
         match self.repository.require_idle(&|path| self.own.contains(path)) {
             Ok(()) => Ok(()),
@@ -244,7 +244,8 @@ impl Landing {
         }
     }
 
-    /// Refuses to land work that waits for a review, or that a review rejected: earlier versions had it on the branch by then.
+    /// Refuses to land work that waits for a review, or that a review rejected: earlier versions of planwright put it on the branch before
+    /// the review.
     fn refuse_unreviewed(&self) -> Result<()> {
         let opened = open_file(&self.place().target).ok();
         let plan = opened
@@ -341,12 +342,12 @@ impl Landing {
         with_output: bool,
         observer: &mut dyn VerificationObserver,
     ) -> Result<LandPlanReport> {
-        // No clean-up removes it while it is verified.
+        // `git gc` cannot remove it during verification.
         let name = format!("landing/{}", self.run.place.id());
         self.repository.keep(&name, &commit).map_err(outside)?;
         let verified = self.verify(workspace, home, &commit, with_output, observer);
         let moved = verified.and_then(|verified| self.advance(&commit).map(|()| verified));
-        // Whatever happens to what is ours, the work has landed, or is as it was.
+        // Even if the cleanup fails, the work has landed, or is unchanged.
         self.repository.let_go(&name, &commit).ok();
         let (receipts, slot) = moved?;
         if let Some(slot) = slot {
@@ -383,7 +384,7 @@ impl Landing {
         }
     }
 
-    /// Says how much it is: tasks, or commits where the user alone has committed to the branch.
+    /// Returns the amount of work: tasks, or commits if only the user has committed to the branch.
     fn amount(&self) -> Result<String> {
         let amount = match self.tasks.len() {
             0 => {
@@ -395,7 +396,7 @@ impl Landing {
         Ok(format!("{amount} of `{}`", one_line(&self.conditions.branch)))
     }
 
-    /// Returns the tasks whose work is part of it, as people see them.
+    /// Returns the names of the included tasks, for users.
     fn names(&self) -> String {
         match self.tasks.is_empty() {
             true => String::new(),
@@ -407,7 +408,7 @@ impl Landing {
         let files = some_of(files.iter().map(|file| one_line(file)), 5);
         let branch = argument(&self.conditions.branch);
         let help = match self.conditions.uncommitted {
-            // The snapshot of it stays out, so that the files may lack what the tasks built on.
+            // The snapshot of it does not land, so the files may lack what the tasks built on.
             Some(_) => format!(
                 "nothing was changed; the tasks built on your uncommitted work, which the run took along: commit that work on `{}`, and \
                  land again",
@@ -470,7 +471,7 @@ impl Landing {
     }
 }
 
-/// Has one process land at a time.
+/// Ensures that one process lands at a time.
 fn take_lock(home: &CheckoutHome) -> Result<PlanLock> {
     let me = LockHolder::new("land".to_owned(), clock::now());
     let made = std::fs::create_dir_all(home.folder());
@@ -484,7 +485,7 @@ fn take_lock(home: &CheckoutHome) -> Result<PlanLock> {
     })
 }
 
-/// Returns the error for a branch that is not there, with the command that brings it back.
+/// Returns the error for a missing branch, with the command that restores it.
 fn gone(branch: &str, state: &RunState) -> Failure {
     let help = match last_commit(state) {
         Some(commit) => format!(
@@ -497,7 +498,7 @@ fn gone(branch: &str, state: &RunState) -> Failure {
     Failure::problem(format!("there is no branch `{branch}` any more"), help)
 }
 
-/// Returns the run that is meant: by its id or the beginning of one, else the newest one of a plan or of the workspace.
+/// Returns the requested run: by its id or a prefix of one, otherwise the newest one of a plan or of the workspace.
 fn run_of(workspace: &Workspace, what: Option<&str>) -> Result<(SeenRun, RunState, Conditions)> {
     let is_id = |what: &&str| what.len() >= 8 && what.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-');
     let Some(id) = what.filter(is_id) else {
@@ -514,7 +515,7 @@ fn run_of(workspace: &Workspace, what: Option<&str>) -> Result<(SeenRun, RunStat
     }
 }
 
-/// Returns the newest run that has a branch of its own.
+/// Returns the newest run with its own branch.
 fn newest_run(scope: &RunScope) -> Result<(SeenRun, RunState, Conditions)> {
     let mut has_run = false;
     for run in scope.runs()?.flatten() {

@@ -38,7 +38,7 @@ impl Landing {
         }
     }
 
-    /// Reports tasks whose work lands although the plan does not have them as done any more.
+    /// Reports tasks whose work lands although they are no longer done in the plan.
     pub(super) fn note_undone(&self, workspace: &Workspace) {
         let Some(opened) = open_file(&self.place().target).ok() else {
             return;
@@ -66,7 +66,7 @@ impl Landing {
         }
     }
 
-    /// Returns the other plans whose work is not part of a commit, with the command that lands it.
+    /// Returns the other plans whose work is not in a commit, with the command that lands it.
     pub(super) fn other_plans(&self, workspace: &Workspace, commit: &str) -> Vec<String> {
         let Ok(scope) = RunScope::of(workspace, None) else {
             return Vec::new();

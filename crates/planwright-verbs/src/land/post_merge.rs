@@ -11,7 +11,7 @@ use planwright_run::worker::{ProcessMark, Workers};
 use crate::face::Workspace;
 use crate::text::one_line;
 
-/// Runs the hook, and reports its failure. The work has landed by then.
+/// Runs the hook, and reports its failure. The work has already landed.
 pub(crate) fn after_landing(
     workspace: &Workspace,
     workers: &mut Workers,

@@ -22,7 +22,7 @@ use planwright_run::worker::{self, ProcessMark};
 use super::{Landing, outside};
 
 impl Landing {
-    /// Verifies a commit in a checkout of its own. Returns the receipts.
+    /// Verifies a commit in a separate checkout. Returns the receipts.
     pub(super) fn verify(
         &self,
         workspace: &Workspace,
@@ -137,8 +137,8 @@ impl Landing {
         }
     }
 
-    /// Returns what verifies the result, each with the task it is run for: what verifies any task whose work is part of it. A command
-    /// runs once, or once for each task where it names `PLANWRIGHT_TASK`.
+    /// Returns the commands that verify the result, each with its task: those of every task whose work is included. A command runs once, or
+    /// once for each task if it names `PLANWRIGHT_TASK`.
     fn checks(&self) -> Vec<(String, Check)> {
         let rules = &self.config.verify;
         let mut found: Vec<(String, Check)> = Vec::new();
@@ -152,7 +152,7 @@ impl Landing {
                 checks.into_iter().map(move |check| (task.clone(), check))
             })
         });
-        // A plan that is gone has no tasks, and what verifies every task is still known.
+        // A missing plan has no tasks, but the commands that verify every task are known.
         let task = self.tasks.first().cloned().unwrap_or_default();
         let every = rules.every.iter();
         let every = every.map(|command| (task.clone(), self.setup_check(command)));
@@ -169,7 +169,7 @@ impl Landing {
     }
 }
 
-/// Returns whether a command is another one for each task.
+/// Returns whether a command differs for each task.
 fn names_task(check: &Check) -> bool {
     let words = check.command.arguments();
     words.iter().any(|word| word.contains(caller::TASK))

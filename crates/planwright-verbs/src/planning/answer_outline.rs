@@ -1,4 +1,4 @@
-//! Plans that are read out of a model's answer: their tasks, and answers that cannot be used, which are kept for a correction.
+//! Plans read from a model's answer: their tasks, and unusable answers, which are saved for a correction.
 
 use std::path::{Path, PathBuf};
 
@@ -20,22 +20,22 @@ use crate::text::one_line;
 
 #[derive(Serialize)]
 pub struct OutlineRow {
-    /// Its place in the plan, counted from 1.
+    /// Its number in the plan, from 1.
     pub n: usize,
     /// Its id as the answer writes it.
     pub id: Option<String>,
     pub name: Option<String>,
     pub title: String,
     pub status: &'static str,
-    /// The phase or parent that it belongs to.
+    /// Its phase or parent.
     pub group: Option<String>,
-    /// The places of the tasks that it depends on.
+    /// The numbers of its dependencies.
     pub after: Vec<usize>,
     /// The line that it was read from.
     pub line: usize,
 }
 
-/// A plan that was read out of an answer.
+/// A plan that was read from an answer.
 pub struct OutlineReading<'a> {
     pub outline: &'a Outline,
     pub source: &'a SourceText,
@@ -43,21 +43,21 @@ pub struct OutlineReading<'a> {
     pub names: &'a [String],
 }
 
-/// Whether a user wants what was read out of an answer.
+/// Whether a user accepts the plan read from an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Confirmation {
     Yes,
     No,
-    /// The face has no way to ask.
+    /// The face cannot ask.
     CannotAsk,
 }
 
-/// A face, while a plan is read out of an answer.
+/// Observes how a plan is read from an answer.
 pub trait OutlineObserver {
     /// Shows the tasks, with every guess.
     fn shows_outline(&mut self, _reading: &OutlineReading<'_>) {}
 
-    /// Asks whether the plan is to be written; `out` is its file, where that is known.
+    /// Asks whether to write the plan; `out` is its file, if known.
     fn confirms_outline(&mut self, _reading: &OutlineReading<'_>, _out: Option<&Path>) -> Confirmation {
         Confirmation::CannotAsk
     }
@@ -99,7 +99,7 @@ pub(crate) fn other_notes(notes: &[Diagnostic]) -> Vec<Diagnostic> {
     notes.iter().filter(is_other).cloned().collect()
 }
 
-/// Returns why an answer is not imported. One that came from the input of the face is kept.
+/// Returns why an answer is not imported. Saves an answer from the input of the face.
 pub(crate) fn refused_answer(workspace: &Workspace, answer: &NamedText, mut found: Vec<Diagnostic>) -> Failure {
     // The advice of the first finding is printed once, at the bottom.
     let first = found.iter_mut().find(|found| !found.help.is_empty());
@@ -130,7 +130,7 @@ pub(crate) fn refused_answer(workspace: &Workspace, answer: &NamedText, mut foun
     Failure::shown(message, help, evidence(&shown, &answer.source, found))
 }
 
-/// Keeps an answer and its findings, each in a file. They are named after the plan that the answer would be.
+/// Saves an answer and its findings, each in a file. They are named after the plan that the answer would be.
 pub(crate) fn keep_unusable(
     workspace: &Workspace,
     unusable: &Unusable,

@@ -1,4 +1,4 @@
-//! What the verbs share that create plans: which text they read, where a new plan goes, its id, and the report.
+//! Shared by the verbs that create plans: the text that they read, the path of a new plan, its id, and the report.
 
 use std::path::{Path, PathBuf};
 
@@ -24,7 +24,7 @@ use crate::json::DiagnosticReport;
 use crate::plans::{candidates, load_failure, plans_titled};
 use crate::text::{one_line, printable, some_of, unified_diff};
 
-/// A text that a request names: a file, or the input of the face.
+/// A text named by a request: a file, or the input of the face.
 pub struct NamedText {
     /// Its path as shown; `-` for the input.
     pub path: PathBuf,
@@ -45,17 +45,17 @@ impl NamedText {
         Ok(NamedText { path, source })
     }
 
-    /// Returns the file; none where the text came from the input.
+    /// Returns the file; none if the text came from the input.
     pub fn file(&self) -> Option<&Path> {
         (!is_input(&self.path)).then_some(self.path.as_path())
     }
 
-    /// Returns findings about the text as what a failure rests on.
+    /// Returns findings about the text as the evidence of a failure.
     pub fn evidence(&self, findings: Vec<Diagnostic>) -> Evidence {
         evidence(&self.path, &self.source, findings)
     }
 
-    /// Returns the dialect that the text looks like.
+    /// Returns the probable dialect of the text.
     pub fn dialect(&self, help: &str) -> Result<&'static dyn Dialect> {
         let inspection = inspect_file(&self.source, self.file(), None).inspection;
         inspection.dialect.ok_or_else(|| {
@@ -98,8 +98,7 @@ pub(crate) fn evidence(path: &Path, source: &SourceText, findings: Vec<Diagnosti
     }
 }
 
-/// Writes a plan to a new file. Where the dialect has a file that says which plan is being worked on, it names this one unless
-/// another is unfinished.
+/// Writes a plan to a new file. If the dialect has a pointer file, it names this plan unless another is unfinished.
 pub fn create_plan(workspace: &Workspace, path: &Path, text: &str, dialect: &'static dyn Dialect) -> Result<()> {
     store::create(path, text).map_err(not_created)?;
     if let Some(error) = point_at_new(path, dialect) {
@@ -108,8 +107,8 @@ pub fn create_plan(workspace: &Workspace, path: &Path, text: &str, dialect: &'st
     Ok(())
 }
 
-/// Remarks that plans of this workspace have the title of a new plan already: the title alone no longer names one of them. The file
-/// that the new plan is made of does not count.
+/// Remarks that plans of this workspace already have the title of a new plan, so that the title alone is ambiguous. The source file of the
+/// new plan does not count.
 pub(crate) fn remark_same_title(
     workspace: &Workspace,
     text: &str,
@@ -156,7 +155,7 @@ pub(crate) fn fresh_number() -> u128 {
     uuid::Uuid::new_v4().as_u128()
 }
 
-/// Returns whether a plan of this workspace has this id, or had it: its runs and their branch still exist.
+/// Returns whether a plan of this workspace has or had this id: its runs and their branch still exist.
 fn is_taken(workspace: &Workspace, id: &str) -> bool {
     let stem = |path: &PathBuf| path.file_stem().is_some_and(|stem| stem == id);
     let has_run = || {
@@ -178,7 +177,7 @@ pub fn with_id_source<T>(workspace: &Workspace, call: impl FnOnce(&mut IdSource<
     })
 }
 
-/// Calls a function with a source of ids for a plan that goes to a file, if its place is known.
+/// Calls a function with a source of ids for a plan in a file, if its path is known.
 pub fn with_id_source_for<T>(
     workspace: &Workspace,
     dialect: &dyn Dialect,
@@ -191,19 +190,19 @@ pub fn with_id_source_for<T>(
     })
 }
 
-/// Returns the name of a plan's file, if it lies where its tool finds plans by that name.
+/// Returns the name of a plan's file, if it is where its tool finds plans by name.
 fn name_at_home(dialect: &dyn Dialect, out: &Path) -> Option<String> {
     let name = out.file_stem()?.to_str()?;
     let home = dialect.new_place(Some(name), "", "");
     std::path::absolute(out).ok()?.ends_with(home).then(|| name.to_owned())
 }
 
-/// Returns where a new plan goes that no request names a file for: where its tool keeps plans, by its id or its title.
+/// Returns the default path of a new plan: where its tool stores plans, by its id or its title.
 pub fn new_path(workspace: &Workspace, dialect: &dyn Dialect, id: Option<&str>, date: &str, title: &str) -> PathBuf {
     from_here(&root_of(workspace.folder()).join(dialect.new_place(id, date, &slug(title))))
 }
 
-/// Returns the same for a text of which only the dialect is known.
+/// Returns the default path for a text of which only the dialect is known.
 pub fn new_path_of(
     workspace: &Workspace,
     dialect: &'static dyn Dialect,
@@ -238,7 +237,7 @@ fn slug(title: &str) -> String {
     }
 }
 
-/// Returns the file in which a dialect's tool keeps the plan of a session.
+/// Returns the file in which a dialect's tool stores the plan of a session.
 pub fn session_file(dialect: &dyn Dialect, session: &str) -> Result<PathBuf> {
     let id = uuid::Uuid::parse_str(session).map_err(|_| {
         Failure::usage(
@@ -258,7 +257,7 @@ pub fn session_file(dialect: &dyn Dialect, session: &str) -> Result<PathBuf> {
     Ok(home.join(place(&id.to_string())))
 }
 
-/// Findings about a text, for faces that draw them at their places.
+/// Findings about a text, for faces that draw excerpts.
 pub struct SourceFindings {
     /// The path of the text as shown.
     pub path: PathBuf,
@@ -266,37 +265,37 @@ pub struct SourceFindings {
     pub findings: Vec<Diagnostic>,
 }
 
-/// A text that was written, or would be.
+/// A text that was written, or would be in a dry run.
 #[derive(Serialize)]
 pub struct WrittenReport {
     pub schema_version: &'static str,
     pub verb: &'static str,
     pub dialect: &'static str,
-    /// The file that was written, or would be; null where the text goes to the user.
+    /// The written or intended file; null if the text is printed.
     pub out: Option<String>,
     pub written: bool,
-    /// The copy of the original, or where it would be.
+    /// The copy of the original, or its intended path.
     pub backup: Option<String>,
-    /// The text, where it was not written.
+    /// The text, if it was not written.
     pub text: Option<String>,
     pub notes: Vec<DiagnosticReport>,
-    /// Where the plan was extracted from an answer: its tasks as they were read.
+    /// For a plan read from an answer, its tasks as they were read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tasks: Option<Vec<OutlineRow>>,
-    /// What would change in the file, where that was asked for.
+    /// The changes of the file, if a diff was requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub diff: Option<String>,
-    /// The notes, where they are to be drawn; without those that a table of tasks shows.
+    /// The notes, without those that a table of tasks shows.
     #[serde(skip)]
     pub findings: SourceFindings,
     #[serde(skip)]
     pub next: Option<String>,
-    /// Whether the plan lies where plans are not found by their names.
+    /// Whether the plan is outside of the folders in which plans are found by name.
     #[serde(skip)]
     pub is_apart: bool,
 }
 
-/// A text that is written, or would be.
+/// A text to write or to show.
 pub(crate) struct CreatedText<'a> {
     pub(crate) verb: &'static str,
     pub(crate) dialect: &'static dyn Dialect,
@@ -304,12 +303,12 @@ pub(crate) struct CreatedText<'a> {
     pub(crate) is_written: bool,
     pub(crate) text: &'a str,
     pub(crate) notes: Vec<Diagnostic>,
-    /// The text that it is to be compared with, where a diff was asked for.
+    /// The text to compare with, if a diff was requested.
     pub(crate) old: Option<&'a str>,
 }
 
 impl CreatedText<'_> {
-    /// Reports it; `origin` is what it was made of.
+    /// Reports it; `origin` is its source.
     pub(crate) fn report(self, origin: NamedText) -> WrittenReport {
         let name = self.out.unwrap_or(&origin.path).to_string_lossy();
         let old = self.old.filter(|_| !self.is_written);

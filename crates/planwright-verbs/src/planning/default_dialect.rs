@@ -1,4 +1,4 @@
-//! The dialect of a new plan without an option: `plan.dialect`, else that of the existing plans, else the default.
+//! The dialect of a new plan without an option: `plan.dialect`, otherwise that of the existing plans, otherwise the default.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use planwright_run::workspace::plans_at_home;
 use crate::face::Result;
 use crate::plans::dialect_named;
 
-/// Returns the dialect that a new plan has: the one named by `--dialect`, else the default of the workspace.
+/// Returns the dialect of a new plan: the one in `--dialect`, otherwise the default of the workspace.
 pub fn dialect_or_default(named: Option<&str>, config: &Config, root: &Path) -> Result<&'static dyn Dialect> {
     let configured = config.plan.dialect.as_deref();
     match named.or(configured) {
@@ -36,12 +36,12 @@ fn of_existing_plans(root: &Path) -> Option<&'static dyn Dialect> {
             None => counts.push((own, 1)),
         }
     }
-    // The first of those with the same count, in the order in which plans are listed.
+    // With equal counts, the first in the order in which plans are listed.
     let most = counts.iter().map(|(_, n)| *n).max()?;
     counts.iter().find(|(_, n)| *n == most).map(|(dialect, _)| *dialect)
 }
 
-/// Returns the command that derives plans of a dialect from another document, where no planner writes them.
+/// Returns the command that derives plans of a dialect from another document, if no planner writes them.
 pub fn derived_by(dialect: &dyn Dialect) -> Option<&'static str> {
     dialect.planning().and_then(|planning| planning.derived_by)
 }

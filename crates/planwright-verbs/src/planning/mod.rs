@@ -1,4 +1,4 @@
-//! What the verbs share that create plans: agents that plan, their answers, and new plan files.
+//! Shared by the verbs that create plans: agents that plan, their answers, and new plan files.
 
 mod answer_outline;
 mod create;

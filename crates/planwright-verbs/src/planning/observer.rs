@@ -1,4 +1,4 @@
-//! How a face takes part while a verb plans: it hears what happens, may end it, and answers questions.
+//! How a face observes planning: it receives events, may cancel the verb, and answers questions.
 
 use std::io;
 use std::time::Duration;
@@ -9,9 +9,9 @@ use planwright_run::agent_query::AgentQueryError;
 use super::OutlineObserver;
 use crate::face::{CancelToken, Exit, Failure, Workspace};
 
-/// What happens while agents are asked for a plan.
+/// An event while agents are asked for a plan.
 pub enum PlanningEvent<'a> {
-    /// This agent plans. Its answers are kept in `.planwright/inquiries`.
+    /// This agent plans. Its answers are stored in `.planwright/inquiries`.
     AgentIsChosen {
         agent: &'a str,
     },
@@ -30,26 +30,26 @@ pub enum PlanningEvent<'a> {
         agent: &'a str,
         wait: Duration,
     },
-    /// An answer cannot be used yet, and its errors are sent back to the agent.
+    /// An answer is not usable yet, and its errors are returned to the agent.
     AnswerIsSentBack {
         findings: &'a [Diagnostic],
     },
 }
 
-/// A face, while agents are asked for a plan.
+/// Observes agents that are asked for a plan.
 pub trait PlanningObserver {
     fn happens(&mut self, _event: PlanningEvent<'_>) {}
 
-    /// Returns the token that ends the verb. It is asked for when an agent is about to be asked.
+    /// Returns the token that cancels the verb. Called when an agent is about to be asked.
     fn cancel_token(&mut self) -> io::Result<CancelToken>;
 }
 
-/// A face, while the verb `plan` is at work.
+/// Observes the verb `plan`.
 pub trait PlanObserver: PlanningObserver + OutlineObserver {}
 
 impl<T: PlanningObserver + OutlineObserver> PlanObserver for T {}
 
-/// Returns how a verb ends whose result the user did not want.
+/// Returns the failure of a verb whose result the user declined.
 pub(crate) fn declined(workspace: &Workspace) -> Failure {
     workspace.remark("nothing was written");
     Failure::interrupted(Exit::Problems)

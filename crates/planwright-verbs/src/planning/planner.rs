@@ -1,4 +1,4 @@
-//! What `plan`, `replan` and `tasks derive` share: who plans, what the planner gets, and answers that cannot be used.
+//! Shared by `plan`, `replan` and `tasks derive`: the planner, its input, and unusable answers.
 
 use std::fs::File;
 use std::io;
@@ -26,18 +26,18 @@ use crate::text::{money, one_line, tokens};
 /// The longest prompt for a planner, in bytes: plans and the files around them are long.
 pub(crate) const MAX_PROMPT_BYTES: usize = 400 * 1024;
 
-/// Who plans, and what the planner gets.
+/// The planner and its input.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct PlannerRequest {
-    /// The agent; none for that of the configuration.
+    /// The agent; none for the configured one.
     pub agent: Option<String>,
-    /// Files that the planner is to know.
+    /// Files for the planner.
     pub context: Vec<ContextFile>,
-    /// What must hold whatever is done.
+    /// The constraints.
     pub constraints: Vec<String>,
     pub memories: Vec<String>,
-    /// A file with a template for the prompt, in place of planwright's own.
+    /// A template file for the prompt, which replaces planwright's own.
     pub template: Option<PathBuf>,
     /// A planner's answer: no agent is asked.
     pub answer: Option<String>,
@@ -50,7 +50,7 @@ pub struct ContextFile {
     pub text: String,
 }
 
-/// What the planner gets, read and owned.
+/// The planner's input, read and owned.
 pub(crate) struct PlannerTexts<'r> {
     request: &'r PlannerRequest,
     context: Vec<(String, String)>,
@@ -59,7 +59,7 @@ pub(crate) struct PlannerTexts<'r> {
 }
 
 impl PlannerTexts<'_> {
-    /// Returns what every prompt has.
+    /// Returns the common part of every prompt.
     pub(crate) fn brief<'t>(&'t self, dialect: &'static dyn Dialect, goal: &'t str) -> PlanningBrief<'t> {
         PlanningBrief {
             dialect,
@@ -74,16 +74,16 @@ impl PlannerTexts<'_> {
     }
 }
 
-/// What planners made of a question, and who was asked.
+/// The planners' result, and who was asked.
 pub(crate) struct PlannerOutcome<T> {
     pub(crate) made: Result<T, PlanningError>,
     pub(crate) agent: String,
-    /// How the verb ends, where the user asked for its end.
+    /// The exit of the verb, if the user cancelled it.
     pub(crate) cancelled: Option<Exit>,
 }
 
 impl PlannerRequest {
-    /// Reads all that the planner gets.
+    /// Reads the planner's whole input.
     pub(crate) fn texts(
         &self,
         workspace: &Workspace,
@@ -99,7 +99,7 @@ impl PlannerRequest {
         let [configured, repair] =
             [configured, &config.plan.repair_template].map(|path| path.as_ref().map(|path| root.join(path)));
         let own = match &self.template {
-            // A user who names a pipe means it; the configuration names files.
+            // A user who names a pipe wants it; the configuration names files.
             Some(path) => template_of(purpose, Some(&workspace.path(path)), |path| File::open(path))?,
             None => template_of(purpose, configured.as_deref(), open_to_read)?,
         };
@@ -166,7 +166,7 @@ impl PlannerRequest {
     }
 }
 
-/// Returns the processes of a verb that asks an agent, and the token that ends them.
+/// Returns the processes of a verb that asks an agent, and the token that cancels them.
 pub(crate) fn cancellable_workers(token: impl FnOnce() -> io::Result<CancelToken>) -> Result<(Workers, CancelToken)> {
     let workers = Workers::sole().map_err(|error| Failure::environment(&error, ""))?;
     let cancel = token().map_err(|error| Failure::environment(&error, ""))?;
@@ -174,13 +174,13 @@ pub(crate) fn cancellable_workers(token: impl FnOnce() -> io::Result<CancelToken
     Ok((workers, cancel))
 }
 
-/// Returns whether agents that are asked something are fenced.
+/// Returns whether queried agents are fenced.
 pub(crate) fn fencing_of(config: &Config) -> Result<Fencing> {
     Fencing::of(&config.run, fence::own_program().as_deref())
         .map_err(|error| Failure::problem(error.to_string(), error.help()))
 }
 
-/// A planner whose questions and errors a face hears of.
+/// A planner whose queries and errors a face observes.
 struct ObservedPlanner<'p> {
     planner: Planner<'p>,
     observer: &'p mut dyn PlanningObserver,
@@ -220,13 +220,13 @@ impl AnswerSource for ObservedPlanner<'_> {
     }
 }
 
-/// Reads a template. One that is a bit too long is read, so that its finding can say so.
+/// Reads a template. One that is slightly too long is read, so that its finding can report it.
 pub fn read_template(file: File) -> io::Result<String> {
     let bytes = read_bounded(file, 16 * MAX_TEMPLATE_BYTES)?;
     String::from_utf8(bytes).map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not UTF-8"))
 }
 
-/// Returns that a template does not exist, or is none.
+/// Returns the failure for a missing or invalid template.
 pub fn unreadable_template(path: &Path, error: &io::Error) -> Failure {
     Failure::outside(
         format!("the template `{}` cannot be read: {error}", path.display()),
@@ -250,8 +250,8 @@ fn template_of(purpose: Purpose, path: Option<&Path>, open: fn(&Path) -> io::Res
     })
 }
 
-/// Returns why there is no plan. An answer that cannot be used is kept, under the name of `plan`; `taken` is the command that takes it
-/// after a correction, if a correction can make a plan of it.
+/// Returns why there is no plan. Saves an unusable answer under the name of `plan`; `taken` is the command that accepts it after a
+/// correction, if that is possible.
 pub(crate) fn planning_failure(
     workspace: &Workspace,
     error: PlanningError,
@@ -270,7 +270,7 @@ pub(crate) fn planning_failure(
     }
 }
 
-/// Returns that an agent gave no answer.
+/// Returns the failure for an agent without an answer.
 pub(crate) fn agent_failure(error: &AgentQueryError) -> Failure {
     match error.is_environment() {
         true => Failure::environment(error, error.help()),
@@ -278,7 +278,7 @@ pub(crate) fn agent_failure(error: &AgentQueryError) -> Failure {
     }
 }
 
-/// Returns that the planner asks something. Its answer is kept.
+/// Returns the failure for a planner that asks questions. Saves its answer.
 pub(crate) fn asked_back(
     workspace: &Workspace,
     questions: &[String],

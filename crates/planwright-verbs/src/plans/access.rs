@@ -21,28 +21,26 @@ use planwright_run::workspace::root_of;
 use crate::json::{ClosedReport, HolderReport};
 use crate::text::{one_line, shown_name};
 
-/// Who holds the tasks of a plan, and whether they may be worked on.
+/// The holders of a plan's tasks, and its gates.
 #[derive(Default)]
 pub struct PlanAccess {
-    /// Who holds which task.
     pub claims: Claims,
-    /// The gate of the whole plan that is closed.
+    /// The closed gate of the whole plan, if any.
     pub gate: Option<Closed>,
-    /// The tasks that may not start because nothing proves a dependency, and why.
+    /// The tasks that may not start because a dependency lacks a proof, with the gate.
     pub unproven: BTreeMap<usize, Closed>,
-    /// The tasks that are marked as done without a proof, where one is required.
+    /// The tasks that are marked as done without a proof, if one is required.
     unproven_done: BTreeMap<usize, Closed>,
-    /// The tasks that wait for a review, with the commit that lands when they are approved.
+    /// The tasks that wait for a review, with the commit that lands after the approval.
     pub reviews: BTreeMap<String, Option<String>>,
-    /// Whether a run works on the plan at this moment.
+    /// Whether a run of the plan is active.
     is_run: bool,
-    /// The plan, as a command names it.
+    /// The plan's name for commands.
     shown: String,
 }
 
 impl PlanAccess {
-    /// Looks at the journal and at the configuration of the plan's workspace. What cannot be read says nothing here: the verbs
-    /// that change something report it.
+    /// Reads the journal and the configuration of the plan's workspace. Ignores errors: the verbs that change something report them.
     pub fn of(inspection: &Inspection, path: &Path) -> Self {
         let Some(plan) = inspection.plan.as_ref().map(|linked| &linked.plan) else {
             return PlanAccess::default();
@@ -93,7 +91,7 @@ impl PlanAccess {
         }
     }
 
-    /// Returns why no task may be worked on, and what to do.
+    /// Returns why no task may be worked on, and the next step.
     pub fn gate_words(&self) -> String {
         match &self.gate {
             Some(closed) => format!("no task may be worked on: {}; {}", closed.message, closed.help),
@@ -101,13 +99,13 @@ impl PlanAccess {
         }
     }
 
-    /// Returns why a task may not be worked on although nothing is left that it waits for.
+    /// Returns why a task may not be worked on although it waits for no other task.
     pub fn obstacle(&self, task_ix: usize) -> Option<String> {
         let closed = self.gate.as_ref().or_else(|| self.unproven.get(&task_ix))?;
         Some(format!("{}; {}", closed.message, closed.help))
     }
 
-    /// Returns what proves a task that is marked as done without a proof.
+    /// Returns the missing proof of a task that is marked as done.
     pub fn missing_proof(&self, task_ix: usize) -> Option<&Closed> {
         self.unproven_done.get(&task_ix)
     }
@@ -122,7 +120,7 @@ impl PlanAccess {
         !self.awaits_approval() && !self.unproven.contains_key(&task_ix)
     }
 
-    /// Returns the gate that is closed, for JSON.
+    /// Returns the closed gate, for JSON.
     pub fn closed_report(&self) -> Option<ClosedReport> {
         self.gate.as_ref().map(|closed| ClosedReport {
             gate: closed.gate.as_str(),
@@ -131,7 +129,7 @@ impl PlanAccess {
         })
     }
 
-    /// Returns who holds a task, for JSON.
+    /// Returns the holder of a task, for JSON.
     pub fn holder_report(&self, task: &str) -> Option<HolderReport> {
         let claim = self.claims.on(task)?;
         Some(HolderReport {
@@ -144,7 +142,7 @@ impl PlanAccess {
         })
     }
 
-    /// Returns who holds the running tasks of a plan, in words.
+    /// Returns the holders of the plan's running tasks, in words.
     pub fn holders(&self, plan: &Plan) -> Vec<String> {
         let running = (0..plan.tasks().len()).filter(|ix| plan.tasks()[*ix].status == Status::Running);
         let words = running.filter_map(|ix| {
@@ -154,26 +152,26 @@ impl PlanAccess {
         words.collect()
     }
 
-    /// Returns whether a task was left by a run that is not at work any more.
+    /// Returns whether an interrupted run left a task.
     pub fn is_interrupted(&self, task: &str) -> bool {
         let claim = self.claims.on(task);
         let is_of_run = claim.is_some_and(|claim| claim.owner().is_none());
         is_of_run && !self.is_run && !self.reviews.contains_key(task)
     }
 
-    /// Returns whether a task may be claimed again because a lease is over.
+    /// Returns whether a task may be claimed again because its lease has expired.
     pub fn is_lease_over(&self, task: &str) -> bool {
         let claim = self.claims.on(task);
         claim.is_some_and(|claim| claim.is_expired(&clock::now()))
     }
 
-    /// Returns how many running tasks of a plan were left so.
+    /// Returns how many running tasks of a plan interrupted runs left.
     pub fn n_interrupted(&self, plan: &Plan) -> usize {
         let running = (0..plan.tasks().len()).filter(|ix| plan.tasks()[*ix].status == Status::Running);
         running.filter(|ix| self.is_interrupted(&plan.task_name(*ix))).count()
     }
 
-    /// Returns who holds a task, in words; none where no holder is known.
+    /// Returns the holder of a task, in words; none if unknown.
     pub fn holder_words(&self, task: &str) -> Option<String> {
         let claim = self.claims.on(task)?;
         let since = to_the_second(&claim.since);
@@ -201,7 +199,7 @@ impl PlanAccess {
     }
 }
 
-/// Returns the commands that decide about a task that waits for review.
+/// Returns the commands that approve or reject a task that waits for review.
 pub fn review_commands(task: &str, path: &str) -> String {
     let (task, path) = (argument(task), argument(path));
     format!("`planwright approve {task} -p {path}` or `planwright reject {task} -p {path} --note \"…\"`")

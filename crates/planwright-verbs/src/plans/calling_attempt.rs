@@ -12,7 +12,7 @@ use super::FoundPlan;
 use crate::face::{Failure, Result, Workspace};
 use crate::text::one_line;
 
-/// Refuses what an attempt of a run of a workspace must not do: to change its own run or what it works on.
+/// Refuses operations of an attempt on its own run or the run's files.
 pub fn refuse_in_attempt(root: &Path, what: &str) -> Result<()> {
     match caller::attempt_in(root) {
         Some(attempt) => Err(Failure::problem(
@@ -23,7 +23,7 @@ pub fn refuse_in_attempt(root: &Path, what: &str) -> Result<()> {
     }
 }
 
-/// Refuses what an attempt must not do to the plan of its own run, before it costs anything.
+/// Refuses operations of an attempt on the plan of its own run, before any expensive step.
 pub fn refuse_own_plan(found: &FoundPlan, what: &str) -> Result<()> {
     let place = PlanPlace::of(&DiskFiles, &found.path).ok();
     let linked = found.linked();
@@ -49,7 +49,7 @@ pub fn remark_copy(workspace: &Workspace, path: &Path, verb: &str) {
     }
 }
 
-/// Returns what to do where a folder has no runs: in the checkout of an attempt, the runs are with the plan of its run.
+/// Returns the help for a folder without runs: in the checkout of an attempt, the runs are with the plan of its run.
 pub fn where_runs_are(root: &Path, verb: &str) -> String {
     match caller::plan_of_checkout(root) {
         Some(original) => format!(

@@ -1,4 +1,4 @@
-//! Two versions of a plan: how they differ in terms of tasks, and the file of the version before.
+//! Two versions of a plan: their differences in terms of tasks, and the file of the previous version.
 
 use std::path::{Path, PathBuf};
 
@@ -15,7 +15,7 @@ pub struct AddedTaskReport {
     pub title: String,
 }
 
-/// A task that is different in the new version.
+/// A task that differs in the new version.
 #[derive(Serialize)]
 pub struct ChangedTaskReport {
     pub task: String,
@@ -66,7 +66,7 @@ pub fn difference_lines(difference: &PlanDifference) -> Vec<String> {
     lines
 }
 
-/// Returns the file of the version before a plan, where the plan names one: it lies next to it, and is called by its id.
+/// Returns the file of a plan's previous version, if the plan names one: it is next to the plan, and named after its id.
 pub fn file_before(path: &Path, plan: &Plan) -> Option<PathBuf> {
     let previous = plan.head_str(Field::PreviousPlan)?;
     let extension = path

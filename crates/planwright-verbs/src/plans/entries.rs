@@ -18,39 +18,39 @@ use super::PlanAccess;
 use crate::face::{Workspace, from_here};
 use crate::text::one_line;
 
-/// A plan file at a glance.
+/// An overview of a plan file.
 pub struct Entry {
     pub path: PathBuf,
     pub archived: bool,
-    /// None where it is in no dialect.
+    /// None if it is in no dialect.
     pub dialect: Option<&'static str>,
     pub id: Option<String>,
-    /// Its title, else its goal.
+    /// Its title, otherwise its goal.
     pub title: String,
-    /// What it is to achieve, where it says so.
+    /// Its goal, if it has one.
     pub goal: Option<String>,
-    /// The word that the plan itself has for its state, where its dialect has one.
+    /// The plan's own word for its state, if its dialect has one.
     pub status: Option<String>,
-    /// When it was last changed, by its own word or the file's.
+    /// When it was last changed, by its own field or the file's time.
     pub changed: String,
-    /// Which version of which plan it is, where the dialect counts them.
+    /// Its version and plan, if the dialect has versions.
     pub lineage: Option<VersionLineage>,
     pub errors: usize,
     pub n_tasks: usize,
-    /// Whether it is known what became of them: false where only the history has that, and cannot be read.
+    /// Whether the states of its tasks are known: false if only the history has them and is unreadable.
     pub is_known: bool,
-    /// What became of its tasks; none where no plan can be read, or it is unknown.
+    /// The states of its tasks; none if the plan is unreadable, or they are unknown.
     pub progress: Option<PlanProgress>,
-    /// How many of its running tasks were left by a run that was interrupted.
+    /// How many of its running tasks an interrupted run left.
     pub n_interrupted: usize,
-    /// Who holds its running tasks, in words.
+    /// The holders of its running tasks, in words.
     pub holders: Vec<String>,
     /// Why no task of it may be worked on.
     pub closed: Option<String>,
 }
 
 impl Entry {
-    /// Looks at a plan file.
+    /// Reads a plan file.
     pub fn of(path: PathBuf, archived: bool) -> Self {
         let loaded = store::load(&path).ok();
         let mut inspection = loaded.map(|loaded| inspect_file(&loaded.source, Some(&path), None).inspection);
@@ -85,7 +85,7 @@ impl Entry {
         }
     }
 
-    /// Returns the word for how far a plan is, the same in every dialect; none where no plan can be read.
+    /// Returns the word for a plan's progress, the same in every dialect; none if the plan is unreadable.
     pub fn state(&self) -> Option<&'static str> {
         let progress = self.progress?;
         Some(match () {
@@ -102,7 +102,7 @@ impl Entry {
     }
 }
 
-/// Returns the title of a plan in one line, or that it has none.
+/// Returns the title of a plan in one line, or a placeholder.
 pub fn shown_title(title: &str) -> String {
     match one_line(title) {
         title if title.is_empty() => "(no title)".to_owned(),
@@ -115,7 +115,7 @@ pub fn archived(workspace: &Workspace) -> Vec<PathBuf> {
     plans.iter().map(|path| from_here(path)).collect()
 }
 
-/// Returns when a plan says that it was changed, where that sorts as text: a year in front.
+/// Returns the plan's own time of its last change, if that sorts as text: with the year first.
 fn own_time(plan: &Plan) -> Option<String> {
     let fields = [Field::UpdatedAt, Field::CreatedAt, Field::Date];
     let time = fields.into_iter().find_map(|field| plan.head_str(field))?;

@@ -1,4 +1,4 @@
-//! The plan that a request names: by a path, an id, a title or an unambiguous part of one, or by nothing where there is only one.
+//! The plan that a request names: by a path, an id, a title or an unambiguous part of one, or by nothing if there is only one.
 
 use std::path::{Path, PathBuf};
 
@@ -22,13 +22,13 @@ use crate::face::{Failure, Result, Workspace};
 pub struct PlanChoice {
     /// A path, the folder of its workspace, its id or title or a part of them; `-` for the input of the face. None: the only plan.
     pub plan: Option<String>,
-    /// The dialect to read it in, whatever it looks like.
+    /// The dialect to read it in, if the user forces one.
     pub dialect: Option<String>,
-    /// Whether the plans in the home folder are looked at as well.
+    /// Whether the plans in the home folder are searched as well.
     pub user: bool,
 }
 
-/// A plan file that was found, and the dialect it is to be read in.
+/// A plan file that was found, and the dialect to read it in.
 #[derive(Clone)]
 pub struct FoundPlan {
     pub path: PathBuf,
@@ -37,7 +37,7 @@ pub struct FoundPlan {
 }
 
 impl FoundPlan {
-    /// Returns what is to be changed; nothing is written in a dry run.
+    /// Returns the target of a change; a dry run writes nothing.
     pub fn target(&self, is_dry: bool) -> ChangeTarget<'_> {
         ChangeTarget {
             path: &self.path,
@@ -46,7 +46,7 @@ impl FoundPlan {
         }
     }
 
-    /// Returns the plan as its file has it; none where that cannot be read.
+    /// Returns the plan in its file; none if it is unreadable.
     pub fn linked(&self) -> Option<LinkedPlan> {
         let loaded = store::load(&self.path).ok()?;
         let read = inspect_file(&loaded.source, Some(&self.path), self.forced);
@@ -76,7 +76,7 @@ impl PlanChoice {
         self.dialect.as_deref().map(dialect_named).transpose()
     }
 
-    /// Finds the plan file that is to be changed. `help` is how to name it, where the input was named instead.
+    /// Finds the plan file to change. `help` shows how to name it, if the input was named instead.
     pub fn find(&self, workspace: &Workspace, help: &str) -> Result<FoundPlan> {
         let forced = self.forced()?;
         if self.plan.as_deref() == Some("-") {
@@ -107,7 +107,7 @@ impl PlanChoice {
     }
 }
 
-/// Returns that a verb needs the file itself, not what is in it.
+/// Returns the failure for a verb that needs a file, and not only its content.
 pub fn no_file(help: &str) -> Failure {
     Failure::usage("standard input is no plan file", help)
 }
@@ -117,7 +117,7 @@ fn without_dot(path: PathBuf) -> PathBuf {
     shown.strip_prefix("./").map_or(path.clone(), PathBuf::from)
 }
 
-/// Returns the file that a user names to put it aside: that file itself, whatever it points at.
+/// Returns the file that a user names to archive or delete it: that file itself, even if it is a pointer.
 pub fn file_named(workspace: &Workspace, plan: &str, user: bool) -> Result<PathBuf> {
     file_within(workspace, plan, user, Reach::Removed)
 }
@@ -128,19 +128,19 @@ fn file_within(workspace: &Workspace, plan: &str, user: bool, reach: Reach) -> R
     }
     let path = workspace.path(plan);
     if path.is_dir() {
-        // Who puts a plan aside names it.
+        // A plan to archive or delete must be named.
         return Err(load_failure(&LoadError::Directory { path }));
     }
     resolve(workspace, Some(plan), user, reach).map(without_dot)
 }
 
-/// Returns the plan file that a user means, for what is about its runs: the file need not be there any more.
+/// Returns the plan file of a name, for verbs about its runs: the file need not exist any more.
 pub fn plan_file(workspace: &Workspace, plan: &str, user: bool) -> Result<PathBuf> {
     let path = file_within(workspace, plan, user, Reach::InUse)?;
     Ok(pointed_at(&path).unwrap_or(path))
 }
 
-/// Returns the file that says that a plan is in work.
+/// Returns the pointer file that names a plan as the active one.
 pub fn pointer_to(plan: &Path) -> Option<PathBuf> {
     let file = std::fs::canonicalize(plan).ok()?;
     let name = slashed(&file);
@@ -161,13 +161,13 @@ pub fn dialect_named(name: &str) -> Result<&'static dyn Dialect> {
     })
 }
 
-/// How far a name reaches.
+/// The plans that a name may match.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Reach {
     InUse,
-    /// To the plans in use, for verbs that remove them: not by a part of a title.
+    /// Active plans, for verbs that remove them: not by a part of a title.
     Removed,
-    /// To the archived ones too, where no other fits.
+    /// Also archived ones, if no other matches.
     Archived,
 }
 
@@ -176,14 +176,14 @@ fn resolve(workspace: &Workspace, plan: Option<&str>, user: bool, reach: Reach) 
     if let Some(plan) = plan {
         let path = workspace.path(plan);
         if path.is_dir() {
-            // What lies above `..` is not what its path says.
+            // After `..`, the path's own text does not show its parent.
             let folder = std::fs::canonicalize(&path).unwrap_or(path);
             let none = format!("the workspace of `{plan}` has no plans");
             return only_plan_of(workspace, &folder, user, &none, Some(plan));
         }
         let looks_like_path = plan.contains(['/', '\\']) || path.extension().is_some();
         let is_there = path.exists() || path.is_symlink();
-        // What looks like a path can be the name of a file or a title. It is never an id: an id may hold any path.
+        // A text that looks like a path may be the name of a file or a title. It is never an id: an id may contain any path.
         let is_name = || {
             let plans = candidates(here, user);
             let has_file = |plans: &[PathBuf]| plans.iter().any(|path| is_file_name(path, plan));
@@ -197,7 +197,7 @@ fn resolve(workspace: &Workspace, plan: Option<&str>, user: bool, reach: Reach) 
         return only_plan_of(workspace, here, user, "no plan found in this workspace", None);
     };
     let plans = candidates(here, user);
-    // A whole name comes before a part of one; a plan is never removed by a part of its title.
+    // A whole name takes precedence over a part of one; a plan is never removed by a part of its title.
     let mut fitting = exactly_named(&plans, wanted);
     if fitting.is_empty() {
         fitting = with_title(plans.clone(), wanted);

@@ -1,4 +1,4 @@
-//! A plan that was found and read: what is known about it, why its tasks are in their states, and who holds them.
+//! A plan that was found and read: its inspection, the reasons of its tasks' states, and their holders.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -14,22 +14,22 @@ use planwright_run::store::{self, LoadError};
 use super::PlanAccess;
 use crate::face::{Drawn, Evidence, Failure, Result};
 
-/// A plan that was found and could be read.
+/// A readable plan that was found.
 pub struct OpenedPlan {
     /// Its path as shown.
     pub path: String,
     pub inspection: Inspection,
-    /// What only the journal knows of its tasks.
+    /// The reasons that only the journal has.
     pub reasons: TaskReasons,
-    /// Who holds its tasks, and whether they may be worked on.
+    /// The holders of its tasks, and its gates.
     pub access: PlanAccess,
 }
 
-/// What was said of tasks whose states only the journal holds, by their names.
+/// The notes of tasks whose states only the journal has, by their names.
 #[derive(Default)]
 pub struct TaskReasons {
     notes: BTreeMap<String, String>,
-    /// The errors of the last attempts in the file, by the places of their tasks.
+    /// The errors of the last attempts in the file, by the indexes of their tasks.
     attempts: BTreeMap<usize, String>,
 }
 
@@ -51,18 +51,18 @@ impl TaskReasons {
         }
     }
 
-    /// Returns why a task is in its state, by the journal.
+    /// Returns the reason of a task's state, from the journal.
     pub fn recorded(&self, plan: &Plan, task_ix: usize) -> Option<&str> {
         self.notes.get(&*plan.task_name(task_ix)).map(String::as_str)
     }
 
-    /// Returns why a task has failed: what the journal says, else what its file says.
+    /// Returns why a task has failed: from the journal, otherwise from its file.
     pub fn of_failure<'a>(&'a self, plan: &'a Plan, task_ix: usize) -> Option<&'a str> {
         let task = plan.tasks().get(task_ix)?;
         let written = || {
             let fields = [Field::Error, Field::Notes];
             let text = fields.into_iter().find_map(|field| plan.task_str(task, field))?;
-            // Notes may begin with those of the user.
+            // Notes may begin with the user's own.
             let last = text.rfind("\nfailed on ").map_or(text, |at| &text[at + 1..]);
             Some(last)
         };
@@ -72,7 +72,7 @@ impl TaskReasons {
     }
 }
 
-/// Returns the error of the last attempt that the file records, where the dialect keeps a list of attempts.
+/// Returns the error of the last attempt in the file, if the dialect has a list of attempts.
 fn error_of_last_attempt(plan: &Plan, task: &Task) -> Option<String> {
     let FieldValue::List(attempts) = plan.value(task, Field::History)? else {
         return None;
@@ -100,12 +100,12 @@ impl OpenedPlan {
     }
 }
 
-/// Opens a plan file, in the dialect that it looks like.
+/// Opens a plan file, in its probable dialect.
 pub fn open_file(path: &Path) -> Result<OpenedPlan> {
     open_as(path, None)
 }
 
-/// Opens a plan file, in a dialect that the user names, or in the one that it looks like.
+/// Opens a plan file, in the forced dialect, or in its probable one.
 pub fn open_as(path: &Path, forced: Option<&'static dyn Dialect>) -> Result<OpenedPlan> {
     let loaded = store::load(path).map_err(|error| load_failure(&error))?;
     let shown = path.to_string_lossy();
@@ -124,7 +124,7 @@ pub fn states_of(inspection: &mut Inspection, path: &Path) -> Result<BTreeMap<St
     take_states(inspection, path).map_err(|error| Failure::environment(&error, error.help()))
 }
 
-/// Returns a file that is too large as a problem of the plan, and other failures as those of the environment.
+/// Returns the failure for an unreadable file: a problem of the plan if it is too large, otherwise one of the environment.
 pub fn load_failure(error: &LoadError) -> Failure {
     match error {
         LoadError::TooLarge { .. } => Failure::problem(error.to_string(), error.help()),

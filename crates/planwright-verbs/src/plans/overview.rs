@@ -1,4 +1,4 @@
-//! A plan and its tasks as the reports of several verbs have them, and what a task waits for, in words.
+//! A plan and its tasks for the reports of several verbs, and the waits of a task in words.
 
 use planwright_core::diagnostic::Severity;
 use planwright_core::inspect::LinkedPlan;
@@ -9,7 +9,7 @@ use super::OpenedPlan;
 use crate::json::{PlanOverview, ProgressReport, TaskOverview};
 use crate::text::{cut, shown_name};
 
-/// Returns a plan in a few lines, for JSON.
+/// Returns an overview of a plan, for JSON.
 pub fn plan_overview(opened: &OpenedPlan, linked: &LinkedPlan, readiness: &Readiness<'_>) -> PlanOverview {
     let progress = readiness.progress();
     PlanOverview {
@@ -72,7 +72,7 @@ pub fn task_overview(
     }
 }
 
-/// Returns what keeps the states of a plan's tasks.
+/// Returns where the states of a plan's tasks are stored.
 pub fn states_in(plan: &Plan) -> &'static str {
     match plan.lifecycle.machine.written {
         [] => "journal",

@@ -1,4 +1,4 @@
-//! Plans of a workspace by file name, id and title, and the only one of them or the one in work.
+//! Plans of a workspace by file name, id and title, and the only or active one of them.
 
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -14,7 +14,7 @@ use planwright_run::workspace::{closed_home, is_pointer, plans_at_home, plans_of
 use crate::face::{Failure, Result, Workspace, from_here};
 use crate::text::{cut, one_line};
 
-/// Returns the plan that a file names as the one in work, where this is such a file.
+/// Returns the plan that a pointer file names; none for other files.
 pub(super) fn pointed_at(path: &Path) -> Option<PathBuf> {
     let name = slashed(path);
     let mut pointers = DIALECTS.iter().filter_map(|dialect| dialect.pointer());
@@ -23,17 +23,17 @@ pub(super) fn pointed_at(path: &Path) -> Option<PathBuf> {
     plan.is_file().then_some(plan)
 }
 
-/// Returns the plan in work of a workspace, where all its plans are of a dialect that names it.
+/// Returns the active plan of a workspace, if all its plans are of a dialect with a pointer file.
 fn plan_in_work(root: &Path, plans: &[PathBuf]) -> Option<PathBuf> {
     let of_plans = |dialect: &&&'static dyn Dialect| plans.iter().all(|plan| dialect.lives_at(&slashed(plan)));
     let pointer = DIALECTS.iter().find(of_plans)?.pointer()?;
     pointed_at(&root.join(pointer.place()))
 }
 
-/// The help where there is no plan.
+/// The help if there is no plan.
 pub const CREATE_PLAN: &str = "create one: `planwright plan \"GOAL\"`, `planwright new \"TITLE\"` or `planwright import FILE`; or name a plan file";
 
-/// Returns the only plan of the workspace that a folder is in, or the one in work.
+/// Returns the only plan of a folder's workspace, or the active one.
 pub(super) fn only_plan_of(
     workspace: &Workspace,
     folder: &Path,
@@ -50,7 +50,7 @@ pub(super) fn only_plan_of(
     if candidates.is_empty() {
         refuse_closed(folder)?;
     }
-    // Of several plans the one is meant that is not finished.
+    // With several plans, the only unfinished one is meant.
     let mut open: Vec<PathBuf> = match candidates.len() {
         0 | 1 => Vec::new(),
         _ => candidates.iter().filter(|path| !is_finished(path)).cloned().collect(),
@@ -58,7 +58,7 @@ pub(super) fn only_plan_of(
     if let [_] = open.as_slice() {
         return Ok(open.swap_remove(0));
     }
-    // A folder that was named stands for its only plan.
+    // A named folder stands for its only plan.
     only(workspace, candidates, none, CREATE_PLAN, named)
 }
 
@@ -72,7 +72,7 @@ fn is_finished(path: &Path) -> bool {
     !tasks.is_empty() && tasks.iter().all(|task| is_over(task.status))
 }
 
-/// Returns a plan with its states, and its title; none where it cannot be read.
+/// Returns a plan with its states, and its title; none if it is unreadable.
 pub(super) fn linked_plan(path: &Path) -> Option<(LinkedPlan, String)> {
     let loaded = store::load(path).ok()?;
     let mut inspection = inspect_file(&loaded.source, Some(path), None).inspection;
@@ -82,7 +82,7 @@ pub(super) fn linked_plan(path: &Path) -> Option<(LinkedPlan, String)> {
     Some((linked, title))
 }
 
-/// Returns a plan in one line, for a choice: its path, its title and how far it is.
+/// Returns a plan in one line, for a choice: its path, its title and its progress.
 fn choice_line(path: &Path) -> String {
     let shown = one_line(&path.display().to_string());
     let Some((linked, title)) = linked_plan(path) else {
@@ -97,7 +97,7 @@ fn choice_line(path: &Path) -> String {
     )
 }
 
-/// Refuses to say that there are no plans where they cannot be looked for.
+/// Refuses to report that there are no plans if their folder is unreadable.
 pub fn refuse_closed(folder: &Path) -> Result<()> {
     match closed_home(&root_of(folder)) {
         None => Ok(()),
@@ -108,18 +108,18 @@ pub fn refuse_closed(folder: &Path) -> Result<()> {
     }
 }
 
-/// How well a name is that of a plan.
+/// How well a name matches a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PlanNaming {
-    /// It is a plan's own: its path, the name of its file, its id.
+    /// It is a plan's own name: its path, the name of its file, its id.
     Whole,
     /// It looks like a path, or is a part of a plan's name.
     Partly,
-    /// It is no plan's.
+    /// It matches no plan.
     No,
 }
 
-/// Returns how well a name is that of a plan in use.
+/// Returns how well a name matches an active plan.
 pub fn naming(workspace: &Workspace, name: &str, user: bool) -> PlanNaming {
     let path = workspace.path(name);
     if path.is_file() {
@@ -136,7 +136,7 @@ pub fn naming(workspace: &Workspace, name: &str, user: bool) -> PlanNaming {
     }
 }
 
-/// Returns the plans with a name; where there are none, those with it as a part of theirs.
+/// Returns the plans with a name; if there are none, those whose names contain it.
 pub(super) fn named(candidates: Vec<PathBuf>, wanted: &str) -> Vec<PathBuf> {
     match exactly_named(&candidates, wanted) {
         exact if !exact.is_empty() => exact,
@@ -147,7 +147,7 @@ pub(super) fn named(candidates: Vec<PathBuf>, wanted: &str) -> Vec<PathBuf> {
     }
 }
 
-/// Returns the plans with this file name, with or without its ending, or id.
+/// Returns the plans with this file name, with or without its extension, or id.
 pub(super) fn exactly_named(candidates: &[PathBuf], wanted: &str) -> Vec<PathBuf> {
     let is_named = |path: &&PathBuf| is_file_name(path, wanted) || names_of(path).iter().any(|name| name == wanted);
     candidates.iter().filter(is_named).cloned().collect()
@@ -158,7 +158,7 @@ pub(crate) fn is_file_name(path: &Path, text: &str) -> bool {
     path.file_name().is_some_and(|name| name == text)
 }
 
-/// Returns the plans in use with this title.
+/// Returns the active plans with this title.
 pub(crate) fn plans_titled(workspace: &Workspace, title: &str) -> Vec<PathBuf> {
     with_title(candidates(workspace.folder(), false), title)
 }
@@ -168,14 +168,14 @@ pub(super) fn with_title(mut candidates: Vec<PathBuf>, title: &str) -> Vec<PathB
     candidates
 }
 
-/// Returns the plans whose title contains some words, in upper or lower case.
+/// Returns the plans whose title contains some words, ignoring case.
 pub(super) fn with_part_of_title(mut candidates: Vec<PathBuf>, words: &str) -> Vec<PathBuf> {
     let words = words.to_lowercase();
     candidates.retain(|path| linked_plan(path).is_some_and(|(_, title)| title.to_lowercase().contains(&words)));
     candidates
 }
 
-/// Returns the plans of the workspace that a folder is in, paths relative to the current folder where they lie below it.
+/// Returns the plans of a folder's workspace, with paths relative to the current folder if they are below it.
 pub fn candidates(folder: &Path, user: bool) -> Vec<PathBuf> {
     let plans = plans_at_home(&root_of(folder));
     let mut found: Vec<PathBuf> = plans.iter().map(|path| from_here(path)).collect();
@@ -186,8 +186,7 @@ pub fn candidates(folder: &Path, user: bool) -> Vec<PathBuf> {
     found
 }
 
-/// Returns the only plan. Where there are several, the help is the same command with the first of them in the place of what was
-/// typed.
+/// Returns the only plan. If there are several, the help is the user's command with the first of them.
 pub(super) fn only(
     workspace: &Workspace,
     mut found: Vec<PathBuf>,
@@ -225,7 +224,7 @@ fn changed_at(path: &Path) -> Option<SystemTime> {
     std::fs::metadata(path).and_then(|data| data.modified()).ok()
 }
 
-/// Returns what a plan file may be called: its stem, and the plan's id where it has one.
+/// Returns the names of a plan file: its stem, and the plan's id if it has one.
 pub(super) fn names_of(path: &Path) -> Vec<String> {
     let mut names: Vec<String> = path
         .file_stem()
@@ -240,7 +239,7 @@ pub(super) fn names_of(path: &Path) -> Vec<String> {
     names
 }
 
-/// Returns what a plan is called by its file.
+/// Returns the name of a plan by its file.
 pub fn stem_of(path: &Path) -> String {
     let stem = path.file_stem();
     stem.map_or_else(String::new, |stem| stem.to_string_lossy().into_owned())

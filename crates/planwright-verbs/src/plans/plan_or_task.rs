@@ -1,4 +1,4 @@
-//! A word that names a plan or a task of the plan. A word that names a plan means the plan.
+//! Decides whether an argument names a plan or a task. A name of a plan takes precedence.
 
 use super::{FoundPlan, OpenedPlan, PlanChoice, PlanNaming, archived_plan, naming};
 use crate::face::{Failure, Result, Workspace};
@@ -6,19 +6,19 @@ use crate::text::{cut, shown_name};
 
 pub enum PlanOrTask<P> {
     Plan(P),
-    /// The plan, and the word, which need not be the name of a task there.
+    /// The plan, and the argument, which need not be the name of a task in it.
     Task(P, String),
-    /// The word names no plan, and no task of the only plan.
+    /// The argument names no plan, and no task of the only plan.
     Neither {
         failure: Failure,
-        /// The only plan, where there is one.
+        /// The only plan, if there is one.
         only: Option<P>,
-        /// Whether the word looks like the name of a plan.
+        /// Whether the argument looks like the name of a plan.
         is_like_plan: bool,
     },
 }
 
-/// A plan that is looked into for a task.
+/// A plan that is searched for a task.
 pub trait HasTasks {
     fn has_task(&self, name: &str) -> bool;
 }
@@ -37,7 +37,7 @@ impl HasTasks for FoundPlan {
     }
 }
 
-/// Distinguishes a plan from a task of the plan that `choice` names.
+/// Decides whether an argument is a plan or a task of the plan in `choice`.
 pub fn plan_or_task<P: HasTasks>(
     workspace: &Workspace,
     word: Option<&str>,
@@ -76,8 +76,8 @@ pub fn plan_or_task<P: HasTasks>(
     })
 }
 
-/// Finds the plan that a word names, or the plan and the task of it. The only plan counts where the word names neither: that it has
-/// no such task says more than that no plan has such a name.
+/// Finds the plan that an argument names, or the plan and its task. If it names neither, the only plan is used: a missing task is the more
+/// helpful error.
 pub(crate) fn plan_before_task(
     workspace: &Workspace,
     what: Option<&str>,
@@ -93,7 +93,7 @@ pub(crate) fn plan_before_task(
     }
 }
 
-/// Distinguishes a plan from a task of one, for a verb with different results for both: a word that names both is refused.
+/// Decides between a plan and a task for a verb with different results for both: an ambiguous name is refused.
 pub(crate) fn plan_xor_task(
     workspace: &Workspace,
     what: Option<&str>,
@@ -123,7 +123,7 @@ pub(crate) fn plan_xor_task(
     }
 }
 
-/// Returns what a word means next to a plan that the request names: a task of it, unless both are the same word.
+/// Returns the meaning of an argument next to a plan that the request names: a task of it, unless both are the same.
 fn of_named_plan(workspace: &Workspace, what: &str, plan: &PlanChoice) -> Result<(FoundPlan, Option<String>)> {
     let found = find(workspace, plan)?;
     Ok(match plan.plan.as_deref() == Some(what) && !found.has_task(what) {

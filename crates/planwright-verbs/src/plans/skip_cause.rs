@@ -17,19 +17,19 @@ pub struct SkipCauses {
 }
 
 impl SkipCauses {
-    /// Reads the journal of a plan, where a task of it is skipped.
+    /// Reads the journal of a plan, if a task of it is skipped.
     pub fn of(linked: &LinkedPlan, path: &Path) -> Self {
         let plan = &linked.plan;
         let id = plan_id(plan);
         let is_needed = plan.tasks().iter().any(|task| task.status == Status::Skipped);
         let history = is_needed.then(|| store::history(PlanFile { path, id }).ok());
         SkipCauses {
-            // A journal that cannot be read explains nothing; the verbs that change the plan report it.
+            // An unreadable journal explains nothing; the verbs that change the plan report it.
             history: history.flatten().unwrap_or_default(),
         }
     }
 
-    /// Returns why a task is skipped, in words that follow "skipped"; none where it is not.
+    /// Returns why a task is skipped, in words that follow "skipped"; none if it is not.
     pub fn cause(&self, linked: &LinkedPlan, task_ix: usize) -> Option<String> {
         let task = linked.plan.tasks().get(task_ix)?;
         if task.status != Status::Skipped {
@@ -45,7 +45,7 @@ impl SkipCauses {
     }
 }
 
-/// Returns who skipped a task, when, because of which task, and with what note.
+/// Returns who skipped a task, when, because of which task, and with which note.
 fn recorded_words(
     linked: &LinkedPlan,
     history: &History,
@@ -100,14 +100,14 @@ fn cause_among(linked: &LinkedPlan, history: &History, task_ix: usize, past: &Pa
     let of_change = names
         .iter()
         .find_map(|name| Some((name.clone(), state_in_change(name)?)));
-    // A run may record the failure and what it skips in two changes.
+    // A run may record the failure and its skips in two changes.
     of_change.or_else(|| {
         let failed = |name: &&String| history.last_move_to(name, State::Failed).is_some();
         names.iter().find(failed).map(|name| (name.clone(), State::Failed))
     })
 }
 
-/// Returns why a task is skipped that the journal says nothing of.
+/// Returns why a task is skipped if the journal has no reason.
 fn written_words(linked: &LinkedPlan, task_ix: usize) -> String {
     let plan = &linked.plan;
     let Some(task) = plan.tasks().get(task_ix) else {

@@ -1,4 +1,4 @@
-//! Tasks by the names that users give them, and what to say where none or several fit.
+//! Tasks by their names for users, and the failures if none or several match.
 
 use planwright_core::check::nearest_name;
 use planwright_core::inspect::LinkedPlan;
@@ -7,7 +7,7 @@ use planwright_run::revise::ReviseError;
 use crate::face::{Failure, Result};
 use crate::text::{cut, one_line, shown_name};
 
-/// Returns the task that users call by this name.
+/// Returns the task with this name.
 pub fn task_named(linked: &LinkedPlan, name: &str) -> Result<usize> {
     planwright_run::revise::task_named(&linked.plan, name).map_err(|error| match &error {
         ReviseError::SeveralTasks { name, lines } => several_tasks(name, lines),
@@ -38,7 +38,7 @@ pub fn unreadable_task(name: &str) -> Failure {
     )
 }
 
-/// Returns that a plan has no task of this name: with the one that was probably meant, and some that it has.
+/// Returns the failure for an unknown task: with the probable one, and some existing ones.
 pub fn unknown_task(name: &str, known: &[String]) -> Failure {
     const MOST: usize = 12;
     let shown: Vec<String> = known.iter().take(MOST).map(|name| shown_name(name)).collect();

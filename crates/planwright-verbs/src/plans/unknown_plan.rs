@@ -1,4 +1,4 @@
-//! The answer to a name that fits no plan in use: the plan is archived, the name is that of a task, or a similar name exists.
+//! The failure for a name that matches no active plan: the plan is archived, the name is that of a task, or a similar name exists.
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,7 @@ use super::plan_names::{candidates, linked_plan, named, names_of, only_plan_of, 
 use crate::face::{Failure, Workspace, from_here};
 use crate::text::{one_line, shown_name};
 
-/// Returns why a name stands for no plan, and what to type instead.
+/// Returns why a name matches no plan, and the right command.
 pub(crate) fn unknown_plan(workspace: &Workspace, wanted: &str, user: bool) -> Failure {
     archived_plan(workspace, wanted)
         .or_else(|| task_of_plan(workspace, wanted, user))
@@ -25,7 +25,8 @@ pub(crate) fn unknown_plan(workspace: &Workspace, wanted: &str, user: bool) -> F
         })
 }
 
-/// Returns that the only plan that a name fits is archived, and how to move it back; none where no archived plan fits, or several do.
+/// Returns the failure for a name that only matches an archived plan, and how to restore it; none if no archived plan matches, or several
+/// do.
 pub(crate) fn archived_plan(workspace: &Workspace, wanted: &str) -> Option<Failure> {
     let mut fitting = named(archived(workspace), wanted);
     if fitting.is_empty() {
@@ -38,7 +39,7 @@ pub(crate) fn archived_plan(workspace: &Workspace, wanted: &str) -> Option<Failu
     Some(Failure::problem(message, way_back(workspace, path)))
 }
 
-/// Returns how an archived plan comes back to its old path.
+/// Returns the command that restores an archived plan to its old path.
 fn way_back(workspace: &Workspace, path: &Path) -> String {
     let root = root_of(workspace.folder());
     let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
@@ -63,7 +64,7 @@ fn way_back(workspace: &Workspace, path: &Path) -> String {
     )
 }
 
-/// Returns that a name is that of a task, for a verb that takes a plan.
+/// Returns the failure for a name of a task if the verb takes a plan.
 fn task_of_plan(workspace: &Workspace, wanted: &str, user: bool) -> Option<Failure> {
     let has_task =
         |path: &PathBuf| linked_plan(path).is_some_and(|(linked, _)| linked.plan.find_task(wanted).is_some());
@@ -94,7 +95,7 @@ fn task_of_plan(workspace: &Workspace, wanted: &str, user: bool) -> Option<Failu
     Some(Failure::problem(message, help))
 }
 
-/// Returns the name of a plan in use that the user probably meant.
+/// Returns the name of an active plan that the user probably meant.
 fn nearest_plan(folder: &Path, wanted: &str, user: bool) -> Option<String> {
     let plans = candidates(folder, user);
     let names: Vec<String> = plans.iter().flat_map(|path| names_of(path)).collect();
@@ -105,7 +106,7 @@ fn shown(path: &Path) -> String {
     one_line(&path.to_string_lossy())
 }
 
-/// Returns a path as a word of a command that can be pasted.
+/// Returns a path as an argument of a command that can be pasted.
 fn pasted(path: &Path) -> String {
     one_line(&argument(&path.to_string_lossy()))
 }

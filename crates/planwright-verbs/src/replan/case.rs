@@ -27,16 +27,16 @@ use crate::face::{Failure, Result, Workspace, fix_first, from_here};
 use crate::planning::{PlannerOutcome, PlannerRequest, PlanningObserver, derived_by, evidence, with_id_source};
 use crate::plans::{FoundPlan, file_before, load_failure, states_of, task_named};
 
-/// How often a plan whose versions are counted is replanned.
+/// How many versions a plan may have.
 pub const MAX_VERSIONS: u64 = 3;
 
-/// How many versions of a plan have their discoveries in the prompt of a planner.
+/// How many versions of a plan contribute discoveries to the prompt of a planner.
 const MAX_TOLD_VERSIONS: usize = 16;
 
-/// How much of a log a planner gets to read, in bytes.
+/// How much of a log goes into the prompt of a planner, in bytes.
 const LOG_TAIL: u64 = 16 * 1024;
 
-/// A plan that is to be replaced, and why.
+/// A plan to replace, and the reason.
 pub(super) struct Case {
     pub(super) path: PathBuf,
     pub(super) dialect: &'static dyn Dialect,
@@ -50,7 +50,7 @@ pub(super) struct Case {
 }
 
 impl Case {
-    /// Returns whether each version has a file of its own.
+    /// Returns whether each version has its own file.
     pub(super) fn has_versions(&self) -> bool {
         let linked = self.inspection.plan.as_ref();
         linked.is_some_and(|linked| {
@@ -61,7 +61,7 @@ impl Case {
         })
     }
 
-    /// Returns the last run of the plan that is replaced.
+    /// Returns the last run of the old plan.
     pub(super) fn last_run(&self) -> Option<SeenRun> {
         let linked = self.inspection.plan.as_ref()?;
         runs_of(&self.path, &linked.plan).into_iter().next()
@@ -161,7 +161,7 @@ impl Case {
         names.into_iter().flatten().collect()
     }
 
-    /// Returns why a version cannot be written, where that is so.
+    /// Returns why a version cannot be written, if so.
     fn try_out(&self, version: &NewVersion) -> Vec<Diagnostic> {
         let (open, facts) = open(&self.inspection.source, Some(&self.path), Some(self.dialect));
         let path = self.path.to_string_lossy().replace('\\', "/");
@@ -191,7 +191,7 @@ impl Case {
     }
 }
 
-/// Refuses plans of forms that no planner writes.
+/// Refuses plans in forms that no planner writes.
 fn refuse_form(dialect: &dyn Dialect, path: &Path) -> Result<()> {
     let path = path.display();
     if derived_by(dialect).is_some() {
@@ -203,7 +203,7 @@ fn refuse_form(dialect: &dyn Dialect, path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Refuses a version that another one has taken the place of.
+/// Refuses a version that another one has replaced.
 fn refuse_replaced(found: &FoundPlan) -> Result<()> {
     let Some(newest) = revise::newest_version(&found.path, found.forced) else {
         return Ok(());
@@ -219,7 +219,7 @@ fn refuse_replaced(found: &FoundPlan) -> Result<()> {
     ))
 }
 
-/// Refuses to replan a plan whose versions are counted once too often.
+/// Refuses to replan a plan that has reached the limit of versions.
 fn refuse_more(dialect: &dyn Dialect, linked: &LinkedPlan, path: &Path) -> Result<()> {
     let versions = dialect.versions();
     let Some(lineage) = versions.and_then(|versions| versions.lineage(&linked.plan)) else {
@@ -247,7 +247,7 @@ fn refuse_more(dialect: &dyn Dialect, linked: &LinkedPlan, path: &Path) -> Resul
     ))
 }
 
-/// Refuses a plan that was replanned as often as it may be.
+/// Refuses a plan that has reached the limit of replans.
 pub(crate) fn refuse_again(found: &FoundPlan) -> Result<()> {
     let source = store::load(&found.path).map_err(|error| load_failure(&error))?.source;
     let linked = inspect_file(&source, Some(&found.path), found.forced).inspection.plan;
@@ -264,7 +264,7 @@ fn goal_of(linked: &LinkedPlan) -> String {
     said.unwrap_or("what the plan says").to_owned()
 }
 
-/// Returns what the agents of the last run of a plan found out, and those of the versions before it, the oldest first.
+/// Returns the discoveries of the agents in a plan's last run, and in the versions before it, the oldest first.
 fn found_out(path: &Path, plan: &Plan) -> Vec<String> {
     let mut files = vec![path.to_owned()];
     let mut told = vec![found_out_in_last_run(path, plan)];
@@ -287,7 +287,7 @@ fn found_out(path: &Path, plan: &Plan) -> Vec<String> {
     found
 }
 
-/// Returns the runs of a plan, the newest first; none where they cannot be listed.
+/// Returns the runs of a plan, the newest first; empty if they are unreadable.
 fn runs_of(path: &Path, plan: &Plan) -> Vec<SeenRun> {
     let Ok(place) = PlanPlace::of(&DiskFiles, path) else {
         return Vec::new();
@@ -311,7 +311,7 @@ fn last_failure(path: &Path, plan: &Plan, task: &str) -> (Option<String>, String
         let Some(tried) = run_state.task(task).filter(|tried| !tried.attempts.is_empty()) else {
             continue;
         };
-        // What the failed command printed is the reason; that it failed is not.
+        // The output of the failed command is the reason, not the failure itself.
         let unverified = tried.last().filter(|last| last.verification.passed == Some(false));
         let why = match unverified {
             Some(last) => Some(verification_failure(&last.verification.receipts)),

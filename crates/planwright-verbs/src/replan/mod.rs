@@ -1,4 +1,4 @@
-//! The verb `replan`: an agent makes a new version of a plan. Tasks that are done stay as they were.
+//! The verb `replan`: an agent makes a new version of a plan. Done tasks stay unchanged.
 
 mod case;
 
@@ -37,14 +37,14 @@ pub struct ReplanRequest {
     pub planner: PlannerRequest,
     /// The task that failed; none for the first one.
     pub task: Option<String>,
-    /// How it failed; none for what the plan and the last run say.
+    /// Its error; none for that of the plan and the last run.
     pub error: Option<String>,
-    /// What was found out since the plan was made.
+    /// Discoveries since the plan was made.
     pub discoveries: Vec<String>,
     /// Writes the new version without asking.
     pub yes: bool,
     pub by: Option<String>,
-    /// Also reports how the text changes.
+    /// Also reports the changes of the text.
     pub diff: bool,
 }
 
@@ -52,9 +52,9 @@ pub struct ReplanRequest {
 pub struct ReplanReport {
     pub schema_version: &'static str,
     pub plan: String,
-    /// The file of the new version, where it has one of its own.
+    /// The file of the new version, if it has its own.
     pub file: Option<String>,
-    /// Whether the version was approved and written. Otherwise it is kept as a proposal.
+    /// Whether the version was approved and written. Otherwise it is stored as a proposal.
     pub written: bool,
     pub agent: String,
     pub effort: EffortReport,
@@ -71,26 +71,26 @@ pub struct ReplanReport {
     pub proposed: ProposedVersion,
     #[serde(skip)]
     pub is_changed: bool,
-    /// Why the file that names the plan in work could not be updated.
+    /// Why the pointer file could not be updated.
     #[serde(skip)]
     pub pointer: Option<String>,
 }
 
 /// A new version before it is written.
 pub struct ProposedVersion {
-    /// What is different in terms of tasks.
+    /// The differences in terms of tasks.
     pub lines: Vec<String>,
     pub changes: Option<String>,
     pub reasoning: String,
-    /// The task that failed, where it is the same in this version.
+    /// The task that failed, if it is unchanged in this version.
     pub same_failure: Option<String>,
-    /// How the text changes, where that was asked for.
+    /// The changes of the text, if a diff was requested.
     pub diff: Option<String>,
 }
 
-/// A face, while the verb `replan` is at work.
+/// Observes the verb `replan`.
 pub trait ReplanObserver: PlanningObserver {
-    /// Shows a new version, and asks whether it is to be written. It is kept as a proposal where the face cannot ask.
+    /// Shows a new version, and asks whether to write it. If the face cannot ask, it is stored as a proposal.
     fn confirms_version(&mut self, _proposed: &ProposedVersion) -> Confirmation {
         Confirmation::CannotAsk
     }
@@ -101,11 +101,11 @@ pub trait ReplanObserver: PlanningObserver {
 enum VersionApproval<'w> {
     Of(&'w str),
     NotNeeded,
-    /// The version is not approved, and not written.
+    /// The version is not approved, and is not written.
     None,
 }
 
-/// Returns what the agent would be asked. Starts nothing and writes nothing.
+/// Returns the prompt of the agent. Starts nothing and writes nothing.
 pub fn prompt(workspace: &Workspace, request: &ReplanRequest) -> Result<String> {
     let (_, case, config) = opened(workspace, request)?;
     with_brief(workspace, &case, &request.planner, &config, |brief| {
@@ -121,7 +121,7 @@ pub fn replan(
 ) -> Result<ReplanReport> {
     let (found, case, config) = opened(workspace, request)?;
     if case.has_versions() {
-        // The new version is a file of its own: the run would continue with the old one.
+        // The new version may be another file: the run would continue with the old one.
         refuse_during_run(&found, "replan this plan")?;
     }
     let planner = &request.planner;
@@ -184,19 +184,19 @@ fn with_brief<T>(
     call(&texts.brief(case.dialect, &case.goal))
 }
 
-/// What follows from replanning after a failed run.
+/// The result of replanning after a failed run.
 pub enum AfterFailure {
     /// There was nothing to replan.
     Nothing,
     Replanned(Box<ReplannedPlan>),
-    /// The user asked for the end.
+    /// The user cancelled it.
     Cancelled(Exit),
 }
 
-/// The plan with which a run continues.
+/// The plan that the next run uses.
 pub struct ReplannedPlan {
     pub plan: PathBuf,
-    /// How it was made, for the log of the next run.
+    /// Its origin, for the log of the next run.
     pub how: Replanned,
     pub effort: Effort,
     pub report: ReplanReport,
@@ -246,7 +246,7 @@ fn unusable(workspace: &Workspace, error: PlanningError, plan: &Path) -> Failure
     planning_failure(workspace, error, plan, taken)
 }
 
-/// Returns how the text of a new version differs from that before.
+/// Returns the difference between the texts of a new version and the old one.
 fn diff_of(found: &FoundPlan, case: &Case, versioned: &Versioned) -> String {
     let [old, new] =
         [&found.path, versioned.file.as_ref().unwrap_or(&found.path)].map(|path| path.display().to_string());
@@ -301,7 +301,7 @@ fn report(
     }
 }
 
-/// Writes the new version, or only finds out what it would be.
+/// Writes the new version, or computes it in a dry run.
 fn apply(
     workspace: &Workspace,
     (found, case): (&FoundPlan, &Case),
@@ -336,9 +336,9 @@ fn apply(
     Ok(versioned)
 }
 
-/// Keeps the version before, and passes on the proposals that are for the new one.
+/// Stores the previous version, and passes on the proposals that apply to the new one.
 pub(crate) fn succeed(plan: &Path, versioned: &Versioned, by: &str, reasoning: &str, now: &str) -> Result<()> {
-    // What the system said matters here; the errors of files say that these are unchanged.
+    // The system's message matters here; errors about files would claim that those are unchanged.
     let failed = |error: &(dyn std::error::Error + 'static)| {
         let mut chain = std::iter::successors(Some(error), |error| error.source());
         let cause = chain.find(|error| error.is::<std::io::Error>());
@@ -351,7 +351,7 @@ pub(crate) fn succeed(plan: &Path, versioned: &Versioned, by: &str, reasoning: &
     };
     let proposals = held(plan);
     for (file, proposal) in proposals.as_deref().unwrap_or_default() {
-        // Versions that planners proposed were for the plan before; tasks are for the new one.
+        // Versions that planners proposed were for the previous plan; tasks are for the new one.
         if let (Some(next), None) = (&versioned.file, &proposal.answer) {
             hold(next, proposal).map_err(|error| failed(&error))?;
         }
@@ -364,7 +364,7 @@ pub(crate) fn succeed(plan: &Path, versioned: &Versioned, by: &str, reasoning: &
     proposals.map(drop).map_err(|error| failed(&error))
 }
 
-/// Keeps the text that a new version replaced, or records where a new file comes from.
+/// Stores the text that a new version replaced, or records the origin of a new file.
 fn note_version(
     plan: &Path,
     versioned: &Versioned,

@@ -1,4 +1,4 @@
-//! Why an attempt failed, on one line: by its merge, its verification, its agent, or the first useful line of a long text.
+//! Why an attempt failed, on one line: from its landing, its verification, its agent, or the first useful line of a long text.
 
 use std::path::Path;
 
@@ -9,13 +9,14 @@ use planwright_run::shell::{argument, command_line};
 
 use crate::text::{fit, one_line, tame};
 
-/// The longest reason that is shown.
+/// The longest reason.
 const MAX_COLUMNS: usize = 160;
 
-/// The longest command that is shown whole in a reason: its end says less than what it printed.
+/// The longest command that is shown whole in a reason: its output is more useful than its end.
 const MAX_COMMAND_COLUMNS: usize = 60;
 
-/// Returns the line of a text that most likely states why a program failed, cut and harmless; none if no line states anything.
+/// Returns the line of a text that most likely states why a program failed, cut and without control characters; none if no line states
+/// anything.
 pub fn first_useful_line(text: &str) -> Option<String> {
     failure_line(text, tame).map(|line| fit(&line, MAX_COLUMNS))
 }
@@ -66,8 +67,8 @@ fn why_not_verified(attempt: &AttemptRun) -> Option<String> {
     Some(format!("`{command}` ended with {}{said}", one_line(&receipt.exit)))
 }
 
-/// Guesses from the output that the fence denied an access, because the kernel records no denials. Returns it with the command that shows what it allowed; none where the attempt was not
-/// fenced, or nothing that failed was refused a permission outside of its folder.
+/// Guesses from the output that the fence denied an access, because the kernel records no denials. Returns it with the command that shows
+/// the policy. None if the attempt was not fenced, or no failed command was denied a permission outside of its folder.
 pub fn denial_words(attempt: &AttemptRun) -> Option<String> {
     attempt.fence.as_ref()?;
     let folder = attempt.checkout.folder.as_deref().map(Path::new);

@@ -1,4 +1,4 @@
-//! The run that a request names: by an id, the beginning of one, `last`, or nothing at all. And how a run stands.
+//! The run that a request names: by an id, a prefix of one, `last`, or nothing at all. Also the status of a run.
 
 use std::path::{Path, PathBuf};
 
@@ -21,11 +21,11 @@ pub struct RunScope<'w> {
     root: PathBuf,
     /// The plan's path from the root; none for every plan.
     plan: Option<String>,
-    /// Where the plan was looked for.
+    /// The path of the plan that was searched.
     path: Option<PathBuf>,
 }
 
-/// How a run stands.
+/// The status of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RunStatus {
     Running {
@@ -37,7 +37,7 @@ pub enum RunStatus {
 }
 
 impl RunStatus {
-    /// Judges a run. The caller must look for its process before reading its log: in between the run may have ended.
+    /// Determines the status. The caller must look for the run's process before it reads the log: in between the run may have ended.
     pub fn of(live: Option<&LiveRun>, run_state: &RunState) -> Self {
         match (&run_state.ended, live) {
             (Some(ended), _) => RunStatus::Ended(ended.standing.clone()),
@@ -54,7 +54,7 @@ impl RunStatus {
         }
     }
 
-    /// Returns it as people read it.
+    /// Returns it in words.
     pub fn words(&self) -> String {
         match self {
             RunStatus::Running { pid } => format!("running (process {pid})"),
@@ -65,7 +65,7 @@ impl RunStatus {
 }
 
 impl<'w> RunScope<'w> {
-    /// Finds whose runs are meant: those of a plan, or all of this workspace.
+    /// Finds the scope of the runs: a plan, or this workspace.
     pub fn of(workspace: &'w Workspace, plan: Option<&str>) -> Result<Self> {
         // A folder stands for its workspace.
         let folder = match plan {
@@ -83,7 +83,7 @@ impl<'w> RunScope<'w> {
         let path = plan_file(workspace, plan.unwrap_or_default(), true)?;
         let (root, plan) = match PlanPlace::of(&DiskFiles, &path) {
             Ok(place) => (place.root, place.relative),
-            // The plan may be gone, and its runs still be there.
+            // The plan may be gone while its runs still exist.
             Err(_) => place_of_gone(&path),
         };
         Ok(RunScope {
@@ -94,7 +94,7 @@ impl<'w> RunScope<'w> {
         })
     }
 
-    /// Returns why there are no runs, where that is not that nothing ran: logs that cannot be read, or that there is no such plan.
+    /// Returns why there are no runs, if the reason is another than that none has run: unreadable logs, or no such plan.
     pub fn require_plan(&self) -> Result<()> {
         let Some(path) = &self.path else {
             return Ok(());
@@ -105,7 +105,7 @@ impl<'w> RunScope<'w> {
         open_file(path)?.linked().map(drop)
     }
 
-    /// Returns the runs, the newest first. What has no log did not begin, and what cannot be read is marked.
+    /// Returns the runs, the newest first, without those that have no log because they did not start. Unreadable ones are marked.
     pub fn runs(&self) -> Result<impl Iterator<Item = SeenOrUnreadable> + '_> {
         let seen = runs::seen(&DiskFiles, &self.root).map_err(|error| unreadable_runs(&error))?;
         Ok(seen.filter(|run| match (run, &self.plan) {
@@ -115,7 +115,7 @@ impl<'w> RunScope<'w> {
         }))
     }
 
-    /// Returns the run that a user means; the newest where nothing is said.
+    /// Returns the requested run; the newest without a name.
     pub fn run(&self, wanted: Option<&str>) -> Result<SeenRun> {
         let wanted = wanted.filter(|wanted| *wanted != "last");
         let mut fitting = Vec::new();
@@ -134,7 +134,7 @@ impl<'w> RunScope<'w> {
         }
         match (fitting.len(), wanted) {
             (1, _) => readable(fitting.swap_remove(0)),
-            // Verbs whose object is a run take its plan as well: then the newest run of it is meant.
+            // Verbs about a run also take its plan: then the newest run of that is meant.
             (0, Some(wanted)) if self.path.is_none() && naming(self.workspace, wanted, true) != PlanNaming::No => {
                 RunScope::of(self.workspace, Some(wanted))?.run(None)
             }
@@ -157,7 +157,7 @@ impl<'w> RunScope<'w> {
         }
     }
 
-    /// Returns that there are no runs, as an error.
+    /// Returns the failure if there are no runs.
     pub fn nothing_ran(&self) -> Failure {
         let plan = match self.has_plan() {
             true => "",
@@ -169,7 +169,7 @@ impl<'w> RunScope<'w> {
         )
     }
 
-    /// Returns how to get a run: by creating a plan where there is none, else by running one.
+    /// Returns the help for a first run: create a plan if there is none, otherwise run one.
     pub fn where_runs_are(&self) -> String {
         match self.has_plan() {
             false => CREATE_PLAN.to_owned(),
@@ -182,7 +182,7 @@ impl<'w> RunScope<'w> {
         is_copy || self.path.is_some() || !candidates(&self.root, false).is_empty()
     }
 
-    /// Returns the workspace in which they are looked for.
+    /// Returns the searched workspace.
     pub fn workspace(&self) -> &'w Workspace {
         self.workspace
     }
@@ -191,7 +191,7 @@ impl<'w> RunScope<'w> {
         &self.root
     }
 
-    /// Returns whose runs they are, in words that follow others.
+    /// Returns the scope of the runs, in words that follow others.
     pub fn words(&self) -> String {
         match &self.plan {
             Some(plan) => format!(" of `{}`", one_line(plan)),
@@ -205,10 +205,10 @@ fn workspace_of(folder: &Path) -> PathBuf {
     root_of(&std::fs::canonicalize(folder).unwrap_or_default())
 }
 
-/// Returns the root of the workspace in which a plan was that is gone, and its path from there.
+/// Returns the root of the workspace of a missing plan, and its path from there.
 fn place_of_gone(path: &Path) -> (PathBuf, String) {
     let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    // Its folder may be gone as well.
+    // Its folder may be missing as well.
     let mut known = absolute.clone();
     let mut below = PathBuf::new();
     while let (Err(_), Some(name)) = (std::fs::canonicalize(&known), known.file_name().map(PathBuf::from)) {
@@ -225,7 +225,7 @@ fn place_of_gone(path: &Path) -> (PathBuf, String) {
     (root, relative)
 }
 
-/// Adds up the log of a run, and judges how it stands.
+/// Rebuilds the state of a run from its log, and determines its status.
 pub fn judged(run: &SeenRun) -> Result<(RunState, RunStatus)> {
     let live = run.live(&DiskFiles);
     let mut run_state = run.state(&DiskFiles).map_err(|error| unreadable(&error))?;
@@ -250,7 +250,7 @@ pub fn judged(run: &SeenRun) -> Result<(RunState, RunStatus)> {
     Ok((run_state, standing))
 }
 
-/// Returns the newest run of the same plan, where that is a later one.
+/// Returns the newest run of the same plan, if there is a later one.
 pub fn later_run(run: &SeenRun) -> Option<String> {
     let newest = runs::of_plan(&DiskFiles, &run.plan(), run.header.id.as_deref())
         .ok()?
@@ -258,7 +258,7 @@ pub fn later_run(run: &SeenRun) -> Option<String> {
     (newest.id() != run.id()).then(|| newest.id().to_owned())
 }
 
-/// Returns that the runs cannot be listed.
+/// Returns the failure if the runs cannot be listed.
 pub fn unreadable_runs(error: &std::io::Error) -> Failure {
     Failure::outside(
         format!("the runs of this workspace cannot be read: {error}"),
@@ -266,7 +266,7 @@ pub fn unreadable_runs(error: &std::io::Error) -> Failure {
     )
 }
 
-/// Returns that the log of a run cannot be read, as an error.
+/// Returns the failure for an unreadable log of a run.
 pub fn unreadable(error: &JournalError) -> Failure {
     let help = match error {
         JournalError::Corrupt { .. } => {

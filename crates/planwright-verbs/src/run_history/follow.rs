@@ -1,19 +1,19 @@
-//! Following a run that another process works on: how often to look, and whether it is still at work.
+//! Follows a run of another process: the interval of reads, and whether it is still active.
 
 use std::time::Duration;
 
 use planwright_run::files::DiskFiles;
 use planwright_run::runs::{RunEvent, SeenRun};
 
-/// How long to wait between two looks at a log that grows.
+/// The pause between two reads of a growing log.
 pub(crate) const PAUSE: Duration = Duration::from_millis(200);
 
-/// Whether a run is still at work: it has not recorded its end, and a process holds it.
+/// Whether a run is still active: it has not recorded its end, and a process holds it.
 pub(crate) struct RunActivity<'r> {
     run: &'r SeenRun,
-    /// How many looks in a row no process held the run.
+    /// How many times in a row no process held the run.
     n_alone: u32,
-    /// Whether the end of the run is the last that it recorded of itself.
+    /// Whether the last own record of the run is its end.
     pub(crate) has_ended: bool,
 }
 
@@ -34,7 +34,7 @@ impl<'r> RunActivity<'r> {
         }
     }
 
-    /// Looks whether no process holds the run any more, for the second time: the log is read once more after that.
+    /// Checks whether no process holds the run any more, for the second time: the log is read once more after that.
     pub(crate) fn is_over(&mut self) -> bool {
         match self.run.live(&DiskFiles) {
             Some(_) => self.n_alone = 0,

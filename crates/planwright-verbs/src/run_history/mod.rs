@@ -1,4 +1,4 @@
-//! Finds runs, follows them, and describes their results: why tasks failed, and which command comes next.
+//! Finds runs, follows them, and describes their results: why tasks failed, and the next command.
 
 mod failure_reason;
 mod find;

@@ -1,4 +1,4 @@
-//! Chooses the command to type after a run, by the current state of the plan.
+//! Chooses the next command after a run, by the current state of the plan.
 
 use std::path::Path;
 
@@ -18,8 +18,8 @@ use planwright_run::runs::{self, RunStanding};
 use planwright_run::shell::argument;
 use planwright_run::store::{self, PlanFile};
 
-/// Returns the command that continues after a run which is over. What the run recorded counts until another process changes the
-/// plan. A plan that cannot be read says nothing against it.
+/// Returns the command that continues after an ended run. The run's own record counts until another process changes the plan. An unreadable
+/// plan changes nothing.
 pub fn next_step(run_state: &RunState, target: &Path) -> Option<String> {
     let path = from_here(target);
     let shown = argument(&path.to_string_lossy());
@@ -46,7 +46,7 @@ pub fn next_step(run_state: &RunState, target: &Path) -> Option<String> {
     }
 }
 
-/// Returns whether another process than a run changed a plan after a time.
+/// Returns whether a process other than a run changed a plan after a time.
 fn was_changed(path: &Path, plan: &Plan, since: &str) -> bool {
     let file = PlanFile {
         path,
@@ -62,7 +62,7 @@ fn is_over(plan: &Plan) -> bool {
     tasks.all(|task| matches!(task.status, Status::Done | Status::Skipped))
 }
 
-/// Returns the command that comes after a plan is created.
+/// Returns the next command after a plan is created.
 pub fn first_step(linked: &LinkedPlan, path: &Path) -> String {
     let shown = argument(&path.to_string_lossy());
     let refusal = linked.dialect.refuses_work(&linked.plan, &[]);
@@ -74,7 +74,7 @@ pub fn first_step(linked: &LinkedPlan, path: &Path) -> String {
     format!("planwright {verb} {shown}")
 }
 
-/// Returns the command that continues with a plan; none where nothing is left to do.
+/// Returns the command that continues with a plan; none if nothing is left to do.
 fn way_on(path: &Path, plan: &Plan, shown: &str) -> Option<String> {
     let has = |status: Status| plan.tasks().iter().any(|task| task.status == status);
     if is_over(plan) {
@@ -99,7 +99,7 @@ pub fn after_failure(plan: &Plan, path: &Path) -> String {
     }
 }
 
-/// Returns the command that runs a plan, with the agent that its last run was told to use: another one may cost more.
+/// Returns the command that runs a plan, with the agent option of its last run: another agent may cost more.
 pub fn run_again(plan: &Plan, path: &Path) -> String {
     run_with(plan, path, "")
 }
@@ -109,7 +109,7 @@ fn run_with(plan: &Plan, path: &Path, option: &str) -> String {
     format!("planwright run{option}{agent} {}", argument(&path.to_string_lossy()))
 }
 
-/// Returns the agent that the last run of a plan was told to use by an option. The command that continues the run repeats it.
+/// Returns the agent option of a plan's last run, which the command to continue repeats.
 fn last_agent(plan: &Plan, path: &Path) -> Option<String> {
     let place = PlanPlace::of(&DiskFiles, path).ok()?;
     let newest = runs::of_plan(&DiskFiles, &place, plan_id(plan)).ok()?.next()?;

@@ -14,7 +14,7 @@ use crate::configuration::refuse_unsound;
 use crate::run_history::Setting;
 use crate::{Failure, FoundPlan, Result, Workspace};
 
-/// What became of approved work.
+/// The result of approved work.
 pub enum Landed {
     /// It is on the branch, as this commit; none where it changes nothing.
     On { branch: String, commit: Option<String> },
@@ -22,7 +22,7 @@ pub enum Landed {
     NotYet(String),
 }
 
-/// What it takes to land the work of a task.
+/// The inputs for landing the work of a task.
 pub struct ApprovedLanding<'f> {
     found: &'f FoundPlan,
     configuration: Configuration,
@@ -30,7 +30,7 @@ pub struct ApprovedLanding<'f> {
 }
 
 impl<'f> ApprovedLanding<'f> {
-    /// Looks whether the work of a task could land, before it is approved.
+    /// Checks whether the work of a task could land, before it is approved.
     pub fn prepare(
         found: &'f FoundPlan,
         task: &str,
@@ -60,7 +60,7 @@ impl<'f> ApprovedLanding<'f> {
         };
         let mut prepared = engine::prepare(&order_of(found, &configuration, &options)).map(drop);
         if let Err(RunError::OtherConfig { text }) = &prepared {
-            // A run keeps the conditions that it began with.
+            // A run keeps its original settings.
             configuration = config::thaw(text, &[]);
             refuse_unsound(workspace, &configuration, "which the run began with")?;
             options.config_text.clone_from(text);
@@ -75,7 +75,7 @@ impl<'f> ApprovedLanding<'f> {
         })
     }
 
-    /// Lands the work of a task that was approved. No agent is started.
+    /// Lands the approved work of a task. Starts no agent.
     pub fn land(&self, task: &str, observer: &mut dyn RunObserver) -> Result<Landed> {
         let found = self.found;
         let request = order_of(found, &self.configuration, &self.options);

@@ -11,10 +11,10 @@ use crate::face::{Failure, Result, Workspace};
 use crate::plans::{FoundPlan, load_failure};
 use crate::text::count;
 
-/// How many of the things that were left out are named.
+/// How many of the omitted entries are named.
 const MAX_NAMED: usize = 5;
 
-/// Copies the workspace of a plan to a folder, or finds the copy that is there, and returns the plan in it.
+/// Copies the workspace of a plan to a folder, or finds the existing copy, and returns the plan in it.
 pub(super) fn copied(workspace: &Workspace, found: &FoundPlan, folder: &Path) -> Result<FoundPlan> {
     let place =
         PlanPlace::of(&DiskFiles, &found.path).map_err(|source| load_failure(&LoadError::new(&found.path, source)))?;

@@ -1,4 +1,4 @@
-//! The verb `run`: gives the tasks of a plan to agents, verifies what they make, and keeps the plan file up to date.
+//! The verb `run`: gives the tasks of a plan to agents, verifies their work, and keeps the plan file up to date.
 
 pub mod approved;
 mod copy;
@@ -35,13 +35,13 @@ pub use request::RunPlanRequest;
 use request::{configured, flags_of, is_wrong_flag, options};
 pub use versions::{RunPlanReport, run_plan};
 
-/// Why a run would not begin, and what to do.
+/// Why a run would not start, and the next step.
 pub struct RunObstacle {
     pub message: String,
     pub help: String,
 }
 
-/// Returns why `planwright run` would fail at once on a plan; none where it would begin, and where there is nothing left to do.
+/// Returns why `planwright run` would fail at once on a plan; none if it would start, or nothing is left to do.
 pub fn obstacle(request: &RunPlanRequest, found: &FoundPlan) -> Option<RunObstacle> {
     let root = root_of(&found.path);
     let configuration = configured(&flags_of(request, None), &root);
@@ -84,19 +84,19 @@ pub fn obstacle(request: &RunPlanRequest, found: &FoundPlan) -> Option<RunObstac
     })
 }
 
-/// What a command has come to over all versions of a plan.
+/// The totals of a command over all versions of a plan.
 #[derive(Default)]
 struct RunCourse {
     n_replans: u32,
     /// How often the plan may be replanned.
     max_replans: u32,
-    /// What was spent, by agents and by planners.
+    /// The expenses of agents and planners.
     spent: Spent,
-    /// That the plan was replanned for the next run.
+    /// How the plan was replanned for the next run.
     replanned: Option<Replanned>,
 }
 
-/// Finds the plan of a run, in the copy of its workspace where one is asked for.
+/// Finds the plan of a run, in the copy of its workspace if one is requested.
 fn find_plan(workspace: &Workspace, request: &RunPlanRequest) -> Result<FoundPlan> {
     let found = request.plan.find(workspace, "name its file")?;
     match &request.copy_to {
@@ -115,7 +115,7 @@ struct ReadyRun {
     configuration: Configuration,
     options: RunOptions,
     prepared: PreparedRun,
-    /// Why a run would not begin, in a dry run.
+    /// Why a run would not start, in a dry run.
     obstacle: Option<String>,
 }
 
@@ -142,14 +142,14 @@ pub fn preview(workspace: &Workspace, request: &RunPlanRequest) -> Result<RunPre
     preview_of(&order, &ready.prepared, ready.obstacle.clone()).map_err(|error| refusal(workspace, &found, error))
 }
 
-/// What is done about a plan that is not approved.
+/// What to do about a plan that is not approved.
 enum UnapprovedPlan<'o> {
     Asked(&'o mut dyn RunObserver),
-    /// It is looked at as if it were approved.
+    /// Treat it as approved, for a preview.
     Preview,
 }
 
-/// Reads the configuration, and looks whether a run could begin.
+/// Reads the configuration, and checks whether a run could start.
 fn make_ready(
     workspace: &Workspace,
     request: &RunPlanRequest,
@@ -183,9 +183,9 @@ fn make_ready(
     options.config_text = configuration.frozen();
     let mut prepared = engine::prepare(&order_of(found, &configuration, &options));
     if let Err(RunError::OtherConfig { text }) = &prepared {
-        // A run keeps the conditions that it began with; flags that are typed now hold over it.
+        // A run keeps its original settings; flags of this command override them.
         let mut began = config::thaw(text, &flags);
-        // What is to become of interrupted tasks is only asked now.
+        // The choice about interrupted tasks is from this command.
         began.config.run.on_interrupted = configuration.config.run.on_interrupted;
         refuse_unsound(workspace, &began, "which the run began with")?;
         options.remarks.extend(changed_settings(&began, &configuration));
@@ -217,7 +217,7 @@ fn make_ready(
     })
 }
 
-/// Returns that settings were changed since a run began, which continues without them.
+/// Returns a remark about settings that have changed since the start of a run, which is resumed without them.
 fn changed_settings(began: &Configuration, now: &Configuration) -> Option<String> {
     let mut differing = began.differing(now);
     differing.retain(|path| path != "run.on_interrupted");
@@ -244,7 +244,7 @@ fn refuse_old_version(found: &FoundPlan) -> Result<()> {
     ))
 }
 
-/// Runs a plan once. Returns how that ended.
+/// Runs a plan once. Returns how the run ended.
 fn run_once(
     workspace: &Workspace,
     request: &RunPlanRequest,
@@ -279,7 +279,7 @@ fn run_once(
 /// How an attempt to run a plan ended.
 enum Round {
     Ended(Exit),
-    /// The user is to be asked what becomes of this task first.
+    /// The user must first decide about this interrupted task.
     Interrupted(String),
 }
 
@@ -326,7 +326,7 @@ fn run_ready(
     };
     course.spent.clone_from(&outcome.spent);
     setting.run = outcome.place.id().to_owned();
-    // Tasks may have been added, renamed and reworded meanwhile. Those that were removed keep the titles they had.
+    // Tasks may have been added, renamed and reworded since the start. Removed ones keep their titles.
     setting
         .titles
         .extend(Setting::of_file(&found.path, found.forced).titles);
@@ -357,7 +357,7 @@ fn remark_unwritten(workspace: &Workspace, outcome: &RunOutcome) {
     }
 }
 
-/// Returns whether work landed on the branch that is checked out.
+/// Returns whether work landed on the checked-out branch.
 fn has_landed_here(outcome: &RunOutcome) -> bool {
     let state = &outcome.state;
     let has_landed = |attempt: &AttemptRun| attempt.landing.merged.as_ref().is_some_and(|merged| merged.passed);
@@ -379,7 +379,7 @@ fn order_of<'a>(found: &'a FoundPlan, configuration: &'a Configuration, options:
 
 fn refusal(workspace: &Workspace, found: &FoundPlan, error: RunError) -> Failure {
     let (help, is_environment) = (error.help(), error.is_environment());
-    // The engine knows no command line: what was typed stays.
+    // The engine knows no command line: the user's own command is kept.
     let help = help.replace("planwright run --agent", &workspace.with_option("--agent"));
     match error {
         RunError::Errors(erroneous) => Failure::shown(

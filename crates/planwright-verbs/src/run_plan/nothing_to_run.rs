@@ -1,4 +1,4 @@
-//! What is left of a plan in which no task can run.
+//! The state of a plan in which no task can run.
 
 use planwright_core::edit::VerbRequest;
 use planwright_core::plan::{Plan, State, Status, Verb};
@@ -12,7 +12,7 @@ use super::request::RunPlanRequest;
 use crate::face::{Exit, Workspace};
 use crate::text::{one_line, shown_name, some_of};
 
-/// Remarks how a plan stands of which there is nothing to run.
+/// Remarks on the state of a plan in which no task can run.
 pub(super) fn nothing_to_run(
     workspace: &Workspace,
     request: &RunPlanRequest,
@@ -81,7 +81,7 @@ pub(super) fn nothing_to_run(
         return Exit::Problems;
     }
     if !marked.is_empty() {
-        // Everything else is over: the plan is as after a run.
+        // All other tasks have ended: the plan is as after a run.
         let now = clock::now();
         let target = ChangeTarget {
             path: prepared.snapshot.path(),
@@ -99,7 +99,7 @@ pub(super) fn nothing_to_run(
     Exit::Success
 }
 
-/// Returns the open tasks that the plan file marks as ones to skip.
+/// Returns the open tasks that the plan file marks to be skipped.
 fn marked_to_skip(plan: &Plan) -> Vec<String> {
     let tasks = plan.tasks().iter().enumerate();
     let marked = tasks.filter(|(_, task)| task.held && matches!(task.status, Status::Pending | Status::Failed));

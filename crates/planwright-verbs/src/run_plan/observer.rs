@@ -15,28 +15,29 @@ use crate::proposals::{ApprovedReport, ProposalReport};
 use crate::replan::ReplanReport;
 use crate::run_history::{RunReport, Setting};
 
-/// A face, while a plan is run. One that implements nothing shows nothing and answers no question. It hears every event of a run as a [`Watcher`], and what happens while the plan is replanned.
+/// Observes a run. An empty implementation shows nothing and answers no question. Receives every event of a run as a [`Watcher`], and the
+/// events of replanning.
 pub trait RunObserver: Watcher + PlanningObserver {
-    /// A run is about to begin. A command has several, where the plan is replanned.
+    /// Is called when a run is about to start. A command has several runs if the plan is replanned.
     fn begins(&mut self, _beginning: &RunBeginning<'_>) {}
 
-    /// Nothing happens in the run any more.
+    /// Is called after the last event of the run.
     fn is_over(&mut self) {}
 
     fn ended(&mut self, _report: &RunReport) {}
 
-    /// Something went wrong after the run, which still counts.
+    /// Receives an error after the run, whose result still counts.
     fn fails(&mut self, _failure: &Failure) {}
 
-    /// The plan was replanned, and its new version is run.
+    /// The plan was replanned, and its new version runs.
     fn replanned(&mut self, _plan: &FoundPlan, _report: &ReplanReport) {}
 
-    /// Asks whether what agents have proposed is taken into the plan, which is run again then.
+    /// Asks whether to add the agents' proposals to the plan, which then runs again.
     fn takes_proposals(&mut self, _proposals: &[ProposalReport]) -> bool {
         false
     }
 
-    /// What agents have proposed was taken into the plan.
+    /// The agents' proposals were added to the plan.
     fn proposals_taken(&mut self, _report: &ApprovedReport) {}
 
     /// Returns whether questions can be answered.
@@ -44,18 +45,18 @@ pub trait RunObserver: Watcher + PlanningObserver {
         false
     }
 
-    /// Asks whether a plan that is not approved may be run.
+    /// Asks whether an unapproved plan may run.
     fn is_approved(&mut self, _plan: &Path, _message: &str) -> bool {
         false
     }
 
-    /// Asks what becomes of tasks that were interrupted: `retry`, `fail`, or none to run nothing.
+    /// Asks what to do with interrupted tasks: `retry`, `fail`, or none to run nothing.
     fn on_interrupted(&mut self, _task: &str) -> Option<&'static str> {
         None
     }
 }
 
-/// What is known of a run before it begins.
+/// The facts about a run before it starts.
 pub struct RunBeginning<'a> {
     pub root: &'a Path,
     pub setting: Setting,

@@ -1,4 +1,4 @@
-//! What a run would do: who would run when, with which prompt, verified by what.
+//! Predicts a run: the order, the agents, the prompts and the verification of its tasks.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,18 +19,18 @@ pub struct RunPreviewReport {
     pub plan: String,
     pub slots: u32,
     pub isolation: &'static str,
-    /// What the fences of agents would allow; null where they would not be fenced.
+    /// The policies of the agents' fences; null if they would not be fenced.
     pub fence: Option<FencePreviewReport>,
-    /// What becomes of a task that changes protected files: `review`, `fail` or `warn`.
+    /// The action on a task that changes protected files: `review`, `fail` or `warn`.
     pub on_protected: &'static str,
-    /// The tasks that would run side by side, one round after another.
+    /// The tasks that would run in parallel, one round after another.
     pub rounds: Vec<Vec<String>>,
     pub critical_path: Vec<String>,
-    /// Tasks that are to run and never could.
+    /// Tasks of the run that could never start.
     pub left: Vec<String>,
     pub tasks: Vec<TaskPreviewReport>,
     pub remarks: Vec<String>,
-    /// Why the run would not begin at all.
+    /// Why the run would not start at all.
     #[serde(skip)]
     pub obstacle: Option<String>,
     #[serde(skip)]
@@ -41,7 +41,7 @@ pub struct RunPreviewReport {
     /// The branch that work would land on, in words.
     #[serde(skip)]
     pub branch: Option<String>,
-    /// What the run may spend, in words.
+    /// The budget of the run, in words.
     #[serde(skip)]
     pub budget: String,
     /// Whether nothing would run because other owners hold the tasks.
@@ -50,7 +50,7 @@ pub struct RunPreviewReport {
 }
 
 impl RunPreviewReport {
-    /// Returns how the command ends: with success only where everything could run.
+    /// Returns the exit of the command: success only if everything could run.
     pub fn exit(&self) -> Exit {
         Exit::success_if(self.left.is_empty() && !self.is_held && self.obstacle.is_none())
     }
@@ -59,7 +59,7 @@ impl RunPreviewReport {
 #[derive(Serialize)]
 pub struct FencePreviewReport {
     pub level: &'static str,
-    /// For each agent of the run, without its checkout and its folder for temporary files.
+    /// For each agent of the run, without its checkout and its temporary folder.
     pub agents: BTreeMap<String, FencePolicy>,
 }
 
@@ -67,16 +67,16 @@ pub struct FencePreviewReport {
 pub struct TaskPreviewReport {
     pub task: String,
     pub agent: String,
-    /// The commands that would verify it, word by word.
+    /// The commands that would verify it, argument by argument.
     pub verified_by: Vec<Vec<String>>,
-    /// Criteria that no rule covers.
+    /// Criteria without a rule.
     pub unverified: Vec<String>,
-    /// The files and patterns of files that verify it: what becomes of a change to them is `on_protected`.
+    /// The files and patterns of files that verify it: `on_protected` applies to changes of them.
     pub protected: Vec<String>,
     pub prompt: String,
 }
 
-/// Returns what a run would do. `obstacle` is why it would not begin.
+/// Returns the prediction of a run. `obstacle` is why it would not start.
 pub(super) fn preview_of(
     request: &RunRequest<'_>,
     prepared: &PreparedRun,
@@ -155,7 +155,7 @@ pub(super) fn preview_of(
     })
 }
 
-/// Returns what the fences of agents would allow, as far as that is known before there are checkouts.
+/// Returns the policies of the agents' fences, as far as known without checkouts.
 fn fence_of(request: &RunRequest<'_>, prepared: &PreparedRun) -> Option<FencePreviewReport> {
     let level = prepared.fencing.level()?.as_str();
     let shared = match prepared.isolation.mode {

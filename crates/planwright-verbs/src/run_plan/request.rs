@@ -1,4 +1,4 @@
-//! What is asked of a run, and what that means for the configuration and the engine.
+//! The request for a run, and its effect on the configuration and the engine.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use serde::Deserialize;
 use crate::planning::{read_template, unreadable_template};
 use crate::{PlanChoice, Result};
 
-/// What is asked of a run. Settings that are none are as the configuration or the plan has them.
+/// The request for a run. Settings that are none are taken from the configuration or the plan.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct RunPlanRequest {
@@ -24,18 +24,18 @@ pub struct RunPlanRequest {
     pub selection: TaskSelection,
     #[serde(flatten)]
     pub asked: AskedRun,
-    /// How many tasks may run side by side.
+    /// How many tasks may run in parallel.
     pub slots: Option<u32>,
-    /// How often a task is tried in all.
+    /// How often a task is tried in total.
     pub attempts: Option<u32>,
     pub keep_going: bool,
-    /// What becomes of tasks that were running when a run was interrupted: `retry`, `fail` or `ask`.
+    /// What to do with tasks that were running when a run was interrupted: `retry`, `fail` or `ask`.
     pub on_interrupted: Option<String>,
-    /// How often the planner may make a new version of the plan when tasks have failed.
+    /// How often the planner may make a new version of the plan after tasks have failed.
     pub replan: Option<u32>,
     /// Where tasks work: `auto`, `checkouts` or `shared`.
     pub isolation: Option<String>,
-    /// Runs the plan in a copy of its workspace, which is made in this folder first.
+    /// Runs the plan in a copy of its workspace in this folder.
     pub copy_to: Option<PathBuf>,
     pub wall_limit: Option<String>,
     pub silence_limit: Option<String>,
@@ -43,7 +43,7 @@ pub struct RunPlanRequest {
     pub max_tokens: Option<String>,
     pub max_attempts: Option<String>,
     pub max_duration: Option<String>,
-    /// What is done about verification that fails before the first attempt: `check`, `allow-failing` or `skip`.
+    /// What to do about verification that fails before the first attempt: `check`, `allow-failing` or `skip`.
     pub baseline: Option<String>,
     /// A file with a template for prompts.
     pub template: Option<PathBuf>,
@@ -90,9 +90,9 @@ pub(super) fn flags_of(request: &RunPlanRequest, on_interrupted: Option<&str>) -
     set.collect()
 }
 
-/// Returns what is wanted of this run; `template` is the configuration's.
+/// Returns the options of this run; `template` is from the configuration.
 pub(super) fn options(request: &RunPlanRequest, template: Option<PathBuf>, may_ask: bool) -> Result<RunOptions> {
-    // A user who types the name of a pipe means it; that of the configuration is a file.
+    // A user who names a pipe wants it; the configuration names files.
     let typed = request.template.as_ref().map(|path| (path, File::open(path)));
     let set = || template.as_ref().map(|path| (path, open_to_read(path)));
     let template = typed.or_else(set).map(|(path, file)| {
@@ -115,7 +115,7 @@ pub(super) fn options(request: &RunPlanRequest, template: Option<PathBuf>, may_a
     })
 }
 
-/// Returns what the user should know of flags that have no effect any more.
+/// Returns remarks about flags without effect.
 fn gone_flags(request: &RunPlanRequest) -> Vec<String> {
     let gone = [
         (
@@ -131,7 +131,7 @@ fn gone_flags(request: &RunPlanRequest) -> Vec<String> {
     gone.map(|(_, text)| text.to_owned()).collect()
 }
 
-/// Returns the options that a command repeats to continue this run: who works, where, on what, and how strictly.
+/// Returns the options that a command to continue this run repeats: the agent, the isolation, the tasks, and the strictness.
 fn repeated(request: &RunPlanRequest) -> Vec<String> {
     let (asked, mut words) = (&request.asked, Vec::new());
     let mut option = |name: &str, value: Option<String>| {

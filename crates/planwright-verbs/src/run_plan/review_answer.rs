@@ -1,4 +1,4 @@
-//! The answer of a user who watches a run to a task that waits for review. It goes the way of those of other processes.
+//! The user's review while watching a run. It is sent like the requests of other processes.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use planwright_run::clock;
 use planwright_run::files::DiskFiles;
 use planwright_run::runs::{self, ControlRequest, RunPlace};
 
-/// What the user thinks of the work of a task.
+/// The user's verdict on the work of a task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReviewAnswer {
     pub task: String,
@@ -15,7 +15,7 @@ pub struct ReviewAnswer {
     pub by: Option<String>,
 }
 
-/// Sends an answer to a run of a workspace. Returns whether it could be sent.
+/// Sends a review to a run of a workspace. Returns whether it was sent.
 pub fn send_answer(root: &Path, run: &str, answer: ReviewAnswer) -> bool {
     let ask = ControlRequest {
         verb: if answer.is_approved { "approve" } else { "reject" }.to_owned(),

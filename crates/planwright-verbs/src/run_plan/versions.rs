@@ -1,4 +1,4 @@
-//! A plan over all its versions: runs, what agents propose in them, and new versions where tasks have failed.
+//! A plan over all its versions: runs, proposals of their agents, and new versions after failures.
 
 use std::time::Instant;
 
@@ -20,7 +20,7 @@ use crate::{Exit, FoundPlan, Result, Workspace};
 #[derive(Debug, Serialize)]
 pub struct RunPlanReport {
     pub schema_version: &'static str,
-    /// The plan that was run last: another file where a new version has its own.
+    /// The plan of the last run: another file if a new version has its own.
     pub plan: String,
     pub n_replans: u32,
     pub exit_status: u8,
@@ -28,7 +28,7 @@ pub struct RunPlanReport {
     pub exit: Exit,
 }
 
-/// Runs a plan, and its new versions where it is to be replanned.
+/// Runs a plan, and its new versions if it is replanned.
 pub fn run_plan(
     workspace: &Workspace,
     request: &RunPlanRequest,
@@ -57,7 +57,7 @@ pub fn run_plan(
 struct PlanVersions<'r> {
     workspace: &'r Workspace,
     request: &'r RunPlanRequest,
-    /// The version that is run.
+    /// The version to run.
     found: FoundPlan,
     course: RunCourse,
     observer: &'r mut dyn RunObserver,
@@ -65,7 +65,7 @@ struct PlanVersions<'r> {
 
 enum Proposed {
     Nothing,
-    /// It is in the plan, which is to be run again.
+    /// It was added to the plan, which must run again.
     Taken,
     /// It waits for an approval.
     Held,
@@ -129,7 +129,7 @@ impl PlanVersions<'_> {
             })
     }
 
-    /// Has a failed plan replanned, to continue with its new version. Returns how the command ends otherwise.
+    /// Has a failed plan replanned, to continue with its new version. Otherwise returns the exit of the command.
     fn replan(&mut self, config: &Config) -> Result<Option<Exit>> {
         let began = Instant::now();
         let replanned = match replan_after_failure(self.workspace, &self.found, config, self.observer)? {
@@ -147,9 +147,9 @@ impl PlanVersions<'_> {
         Ok(None)
     }
 
-    /// Has the face decide on what agents have proposed in this run. A face that cannot decide leaves it for later.
+    /// Asks the face about the agents' proposals in this run. A face that cannot decide leaves them for later.
     fn take_proposals(&mut self) -> Result<Proposed> {
-        // How the run ended does not depend on whether proposals can be read.
+        // The result of the run does not depend on readable proposals.
         let open = open_proposals(&self.found).unwrap_or_else(|error| {
             self.workspace.remark(&format!("warning: {error}"));
             Vec::new()
@@ -174,7 +174,7 @@ impl PlanVersions<'_> {
         Ok(Proposed::Held)
     }
 
-    /// Remarks that a plan has failed that was replanned as often as it may be; where the dialect has a status for that, it gets it.
+    /// Remarks that a failed plan has reached the limit of replans, and sets the dialect's status for that, if it has one.
     fn give_up(&self, n_replans: u32) -> Result<()> {
         let times = match n_replans {
             1 => "once".to_owned(),
@@ -203,7 +203,7 @@ impl PlanVersions<'_> {
     }
 }
 
-/// Returns whether a plan is not run before it was replanned.
+/// Returns whether a plan must be replanned before it can run.
 fn waits_for_planner(found: &FoundPlan) -> bool {
     let refusal = || {
         let linked = found.linked()?;

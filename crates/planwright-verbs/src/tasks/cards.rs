@@ -1,4 +1,4 @@
-//! The verb `tasks cards`: the cards that the contract makes, and whether those of the pack agree with it.
+//! The verb `tasks cards`: the cards that follow from the contract, and whether those of the pack agree with them.
 
 use planwright_core::dialect::task_pack::drift;
 use planwright_core::text::SourceText;
@@ -25,16 +25,16 @@ pub struct CardsRequest {
 pub struct CardsReport {
     pub schema_version: &'static str,
     pub plan: String,
-    /// Whether cards and contract differ, or did before they were rewritten.
+    /// Whether cards and contract differ, or did before the cards were rewritten.
     pub drifted: bool,
     /// Whether the cards were rewritten.
     pub written: bool,
-    /// The number of the change in the pack's history; null where nothing was written.
+    /// The number of the change in the pack's history; null if nothing was written.
     pub change: Option<u64>,
     pub diagnostics: Vec<DiagnosticReport>,
-    /// The cards that the contract makes.
+    /// The cards that follow from the contract.
     pub cards: String,
-    /// The differences, where they are to be drawn.
+    /// The differences, with the text for excerpts.
     #[serde(skip)]
     pub findings: SourceFindings,
 }

@@ -1,4 +1,4 @@
-//! A planner at work on a task pack: what it gets, and what is made of its answer.
+//! Planning a task pack: the planner's input, and the pack from its answer.
 
 use std::path::{Path, PathBuf};
 
@@ -16,10 +16,10 @@ use crate::json::DiagnosticReport;
 use crate::planning::{MAX_PROMPT_BYTES, PlannerRequest, PlanningObserver, SourceFindings, planning_failure};
 use crate::plans::load_failure;
 
-/// What a planner of packs is to reach.
+/// The goal for a planner of packs.
 const GOAL: &str = "The tasks of a task pack: all that its source plan asks for, and nothing else.";
 
-/// What is not done where the configuration has errors.
+/// The consequence of errors in the configuration.
 const NOT_PLANNED: &str = "nothing is planned by it";
 
 /// A source plan in its repository.
@@ -35,19 +35,19 @@ pub(super) struct PackWork<'a> {
     pub(super) date: &'a str,
     pub(super) previous: Option<Previous<'a>>,
     pub(super) pack: &'a Path,
-    /// The command that takes up an answer again, without its file.
+    /// The command that accepts an answer again, without its file.
     pub(super) retake: &'a str,
 }
 
 pub(super) struct DerivedPack {
     pub(super) derived: Derived,
-    /// Who planned; none where the answer was given.
+    /// The planner; none if the answer was given.
     pub(super) agent: Option<String>,
     pub(super) effort: Effort,
 }
 
 impl DerivedPack {
-    /// Returns how it came to be, with the planner's reasons.
+    /// Returns the origin of the pack, with the planner's reasons.
     pub(super) fn words(&self, how: &str) -> String {
         match self.derived.reasoning.as_str() {
             "" => how.to_owned(),
@@ -70,7 +70,7 @@ impl PackSource {
         Ok(PackSource { root, path, text })
     }
 
-    /// Refuses a plan that was changed since, by the planner perhaps: its pack would be stale.
+    /// Refuses a plan that has changed since, perhaps by the planner: its pack would be stale.
     fn refuse_changed(&self) -> Result<()> {
         let newest = store::load(&self.root.join(&self.path)).map_err(|error| load_failure(&error))?;
         if newest.source.as_str() == self.text.as_str() {
@@ -110,7 +110,7 @@ impl PackWork<'_> {
         })
     }
 
-    /// Has a pack made: from an answer that is given, or by asking an agent.
+    /// Creates a pack from a given answer, or by asking an agent.
     pub(super) fn plan(
         &self,
         workspace: &Workspace,
@@ -154,7 +154,7 @@ fn plan_failure(error: &DeriveError) -> Failure {
     Failure::problem(error.to_string(), help)
 }
 
-/// Returns what the user should know about a pack. Its text is not shown with it.
+/// Returns the warnings about a pack for the user, without its text.
 pub(super) fn warning_findings(pack: &Path, warnings: Vec<Diagnostic>) -> SourceFindings {
     SourceFindings {
         path: from_here(pack),

@@ -40,16 +40,16 @@ pub struct DeriveReport {
     pub draft: bool,
     pub n_tasks: usize,
     pub warnings: Vec<DiagnosticReport>,
-    /// Who planned; null where the answer was given.
+    /// The planner; null if the answer was given.
     pub agent: Option<String>,
     pub effort: EffortReport,
     pub reasoning: String,
-    /// The warnings, where they are to be drawn.
+    /// The warnings, with the text for excerpts.
     #[serde(skip)]
     pub findings: SourceFindings,
 }
 
-/// Returns what the planner would be asked. Starts nothing and writes nothing.
+/// Returns the prompt of the planner. Starts nothing and writes nothing.
 pub fn prompt(workspace: &Workspace, request: &DeriveRequest) -> Result<String> {
     let (source, out) = opened(workspace, request)?;
     work(request, &source, &out, |work| work.prompt(workspace, &request.planner))
@@ -104,7 +104,7 @@ fn work<T>(request: &DeriveRequest, source: &PackSource, out: &Path, call: impl 
     })
 }
 
-/// Records how the pack was made.
+/// Records how the pack was created.
 fn note(workspace: &Workspace, source: &PackSource, out: &Path, pack: &DerivedPack) {
     let inspection = inspect_file(&pack.derived.text, Some(out), None).inspection;
     let id = inspection.plan.as_ref().and_then(|linked| plan_id(&linked.plan));
@@ -130,7 +130,7 @@ fn source_at(workspace: &Workspace, plan: &Path) -> Result<PackSource> {
     let absolute = std::path::absolute(plan).unwrap_or_else(|_| plan.clone());
     let folder = absolute.parent().unwrap_or(Path::new("/"));
     let mut root = root_of(plan);
-    // Without a mark of a repository plans lie in docs/plans, next to docs/tasks.
+    // Without a repository, plans are in docs/plans, next to docs/tasks.
     if root == folder && folder.ends_with("docs/plans") {
         root = folder.ancestors().nth(2).unwrap_or(folder).to_owned();
     }
@@ -154,7 +154,7 @@ fn refuse_existing(out: &Path) -> Result<()> {
     ))
 }
 
-/// Returns the date that a pack's file is named by, else today's.
+/// Returns the date in the name of a pack's file, otherwise today's.
 pub(super) fn date_of(out: &Path) -> String {
     let name = out.file_name().map(|name| name.to_string_lossy().into_owned());
     let date = name.as_deref().and_then(leading_date).map(str::to_owned);
@@ -169,7 +169,7 @@ fn leading_date(name: &str) -> Option<&str> {
     is_date.then_some(date)
 }
 
-/// Returns where the pack of a plan goes: `docs/tasks/DATE-NNN-TYPE-NAME-tasks.md`, by today's date.
+/// Returns the default path of a plan's pack: `docs/tasks/DATE-NNN-TYPE-NAME-tasks.md`, with today's date.
 fn default_name(source: &PackSource) -> String {
     let today: String = clock::now().chars().take(10).collect();
     let name = source.path.rsplit('/').next().unwrap_or(&source.path);

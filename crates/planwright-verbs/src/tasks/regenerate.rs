@@ -1,4 +1,4 @@
-//! The verb `tasks regenerate`: a pack made anew from its source plan, in its place and with its history.
+//! The verb `tasks regenerate`: rebuilds a pack from its source plan, in place and with its history.
 
 use std::collections::BTreeMap;
 
@@ -37,7 +37,7 @@ pub struct RegenerateReport {
     pub plan: String,
     pub source_plan: String,
     pub written: bool,
-    /// The number of the change in the pack's history; null where nothing was written.
+    /// The number of the change in the pack's history; null if nothing was written.
     pub change: Option<u64>,
     pub draft: bool,
     pub n_tasks: usize,
@@ -47,24 +47,24 @@ pub struct RegenerateReport {
     pub rewired: Vec<RewiredReport>,
     pub moved: Vec<MovedReport>,
     pub n_same: usize,
-    /// Tasks that were worked on and are no longer in the pack, with their states.
+    /// Tasks that were started and are no longer in the pack, with their states.
     pub forgotten: BTreeMap<String, String>,
     pub warnings: Vec<DiagnosticReport>,
     pub diff: String,
-    /// Who planned; null where the answer was given.
+    /// The planner; null if the answer was given.
     pub agent: Option<String>,
     pub effort: EffortReport,
     pub reasoning: String,
     /// The path of the pack as shown.
     #[serde(skip)]
     pub shown_plan: String,
-    /// What is different in terms of tasks.
+    /// The differences in terms of tasks.
     #[serde(skip)]
     pub lines: Vec<String>,
-    /// The warnings, where they are to be drawn.
+    /// The warnings, with the text for excerpts.
     #[serde(skip)]
     pub findings: SourceFindings,
-    /// Whether the user wants the pack as it is now, or it did not change.
+    /// Whether the user accepts the new pack, or it has not changed.
     #[serde(skip)]
     pub is_agreed: bool,
 }
@@ -83,12 +83,12 @@ pub struct MovedReport {
     pub to_wave: String,
 }
 
-/// A face, while the verb `tasks regenerate` is at work.
+/// Observes the verb `tasks regenerate`.
 pub trait RegenerateObserver: PlanningObserver {
     /// Shows the new pack before it is written.
     fn shows_pack(&mut self, _report: &RegenerateReport) {}
 
-    /// Asks whether the new pack is to be written.
+    /// Asks whether to write the new pack.
     fn confirms_pack(&mut self) -> Confirmation {
         Confirmation::CannotAsk
     }
@@ -106,17 +106,17 @@ struct OldPack {
     is_draft: bool,
 }
 
-/// The new pack next to the old one.
+/// The new pack, and the old one.
 struct Rebuilt<'a> {
     old: &'a OldPack,
     source: &'a PackSource,
     pack: DerivedPack,
     difference: PackDifference,
-    /// Tasks that were worked on and are gone.
+    /// Tasks that were started and removed.
     forgotten: BTreeMap<String, String>,
 }
 
-/// Returns what the planner would be asked. Starts nothing and writes nothing.
+/// Returns the prompt of the planner. Starts nothing and writes nothing.
 pub fn prompt(workspace: &Workspace, request: &RegenerateRequest) -> Result<String> {
     let (old, source) = opened(workspace, request)?;
     old.work(&source, |work| work.prompt(workspace, &request.planner))
@@ -220,7 +220,7 @@ impl<'a> Rebuilt<'a> {
         }
     }
 
-    /// Returns what is different in terms of tasks.
+    /// Returns the differences in terms of tasks.
     fn lines(&self) -> Vec<String> {
         let difference = &self.difference;
         let named = |sign: &str, (id, goal): &(String, String)| {
@@ -266,8 +266,7 @@ impl<'a> Rebuilt<'a> {
         lines
     }
 
-    /// Writes the pack in the place of the old one. What was recorded of tasks that are gone is forgotten with it: an id that is
-    /// used again is another task's.
+    /// Replaces the old pack. The records of removed tasks no longer apply: a reused id is another task's.
     fn write(&self) -> Result<Option<u64>> {
         let old = self.old;
         let forget = |(task, state): (&String, &String)| StateChange {

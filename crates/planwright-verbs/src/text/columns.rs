@@ -1,21 +1,21 @@
-//! Text in terminal columns: its width, and the part that fits. Text of others becomes one harmless line.
+//! Text in terminal columns: its width, and the part that fits. Foreign text becomes one harmless line.
 
 use unicode_width::UnicodeWidthChar as _;
 
 use super::{one_line, without_sequences};
 
-/// How many marks that take no column of their own may follow one character. Languages need three; pranks use hundreds.
+/// How many zero-width marks may follow one character. Languages need three; pranks use hundreds.
 const MAX_MARKS: usize = 4;
 
-/// How many characters of a line are looked at.
+/// How many characters of a line are read.
 const MAX_CHARS: usize = 2_000;
 
-/// Returns how many columns a text takes.
+/// Returns the width of a text in columns.
 pub fn columns(text: &str) -> usize {
     text.chars().map(columns_of).sum()
 }
 
-/// A mark that turns a symbol into a picture makes it wider on many terminals; too wide a guess does no harm.
+/// A mark that turns a symbol into an emoji makes it wider on many terminals; a too wide guess is harmless.
 fn columns_of(c: char) -> usize {
     match c {
         '\u{fe0f}' => 1,
@@ -23,11 +23,11 @@ fn columns_of(c: char) -> usize {
     }
 }
 
-/// Returns as much of a text as fits, with an ellipsis where something is missing.
+/// Returns as much of a text as fits, with an ellipsis if it was cut.
 pub fn fit(text: &str, most: usize) -> String {
     let mut out = String::new();
     let (mut taken, mut n_marks) = (0, 0);
-    // Where to cut if more comes than fits next to an ellipsis.
+    // Where to cut if more text follows than fits next to an ellipsis.
     let mut cut_at = 0;
     for c in text.chars() {
         let wide = columns_of(c);
@@ -53,7 +53,7 @@ pub fn fit(text: &str, most: usize) -> String {
     out
 }
 
-/// Returns as much of a text as fits, filled up with spaces.
+/// Returns as much of a text as fits, padded with spaces.
 pub fn fill(text: &str, width: usize) -> String {
     let mut out = fit(text, width);
     let missing = width.saturating_sub(columns(&out));
@@ -61,7 +61,7 @@ pub fn fill(text: &str, width: usize) -> String {
     out
 }
 
-/// Returns a line of a program's output as people may see it: what would drive a terminal is left out, or shown as an escape.
+/// Returns a line of a program's output for people: control sequences are removed, or shown as escapes.
 pub fn tame(line: &str) -> String {
     let short = match line.char_indices().nth(MAX_CHARS) {
         Some((end, _)) => line.get(..end).unwrap_or(line),
@@ -70,7 +70,7 @@ pub fn tame(line: &str) -> String {
     one_line(&without_sequences(short))
 }
 
-/// Returns the part of a line that a terminal would show in the end: programs that count draw over what they said before.
+/// Returns the part of a line that a terminal would finally show: progress output overwrites earlier text.
 pub fn last_drawn(line: &str) -> &str {
     line.rsplit('\r').find(|part| !part.trim().is_empty()).unwrap_or("")
 }

@@ -1,15 +1,15 @@
-//! Text of plans and agents that is safe to show: it cannot drive a terminal, and long text is cut.
+//! Text of plans and agents that is safe to show: without terminal control sequences, and with long text cut.
 
 use std::borrow::Cow;
 
 use planwright_core::text::{is_visible, visible};
 
-/// Returns the beginning of a commit's id, as people write it.
+/// Returns a shortened commit id.
 pub fn short_commit(commit: &str) -> &str {
     commit.get(..10).unwrap_or(commit)
 }
 
-/// Returns text with everything that a terminal acts on shown as escapes; newlines stay.
+/// Returns text with all control characters shown as escapes; newlines stay.
 pub fn printable(text: &str) -> Cow<'_, str> {
     if text.chars().all(|c| is_visible(c) || c == '\n') {
         return Cow::Borrowed(text);
@@ -18,7 +18,7 @@ pub fn printable(text: &str) -> Cow<'_, str> {
     Cow::Owned(lines.join("\n"))
 }
 
-/// Leaves out the sequences that programs drive terminals with. One that never ends takes nothing along but its beginning.
+/// Removes terminal control sequences. Of an unfinished one, only the start is removed.
 pub fn without_sequences(text: &str) -> Cow<'_, str> {
     let mut rest = text;
     let mut out = String::new();
@@ -32,7 +32,7 @@ pub fn without_sequences(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// Returns what follows a sequence whose escape character has been taken off.
+/// Returns the text after a sequence whose escape character is already removed.
 fn behind_sequence(part: &str) -> &str {
     let mut chars = part.chars();
     let first = chars.next();
@@ -46,19 +46,19 @@ fn behind_sequence(part: &str) -> &str {
                 .and_then(|behind| behind.strip_prefix(|c: char| c != '\u{1b}'))
                 .unwrap_or(inner)
         }
-        // A text for the terminal, such as a title or a link: up to a bell, or an escape and a backslash.
+        // A string for the terminal, such as a title or a link: up to a bell, or an escape and a backslash.
         Some(']' | 'P' | '_' | '^' | 'X') => {
             let behind = inner.find(['\u{7}', '\u{1b}']).and_then(|at| inner.get(at..));
             behind
                 .and_then(|behind| behind.strip_prefix('\u{7}').or_else(|| behind.strip_prefix("\u{1b}\\")))
                 .unwrap_or(inner)
         }
-        // The choice of a character set has one letter more.
+        // The choice of a character set has one more letter.
         Some('(' | ')' | '#') => {
             chars.next();
             chars.as_str()
         }
-        // The end of a text that never began, and the switches of one character.
+        // The end of a string that never began, and switches of one character.
         Some('\\' | '=' | '>' | '7' | '8' | 'c') => inner,
         _ => part,
     }
@@ -74,7 +74,7 @@ pub fn one_line(text: &str) -> String {
     printable(&words.join(" ")).into_owned()
 }
 
-/// Returns a task's name as people see it: in quotes and with escapes where it would look like another name, or like none.
+/// Returns a task's name for people: in quotes and with escapes if it would look like another name, or like none.
 pub fn shown_name(name: &str) -> String {
     let is_tidy = !name.is_empty() && !name.starts_with('"') && name.trim() == name && !name.contains("  ");
     if is_tidy && name.chars().all(|c| c == ' ' || (is_visible(c) && !c.is_whitespace())) {
@@ -85,7 +85,7 @@ pub fn shown_name(name: &str) -> String {
         match c {
             '"' | '\\' => out.extend(['\\', c]),
             ' ' => out.push(c),
-            // Spaces that are not the usual one would be taken for it.
+            // Unusual spaces would look like a normal one.
             c if c.is_whitespace() && is_visible(c) => out.push_str(&format!("\\u{{{:x}}}", c as u32)),
             c => out.push_str(&visible(c.encode_utf8(&mut [0; 4]))),
         }

@@ -1,11 +1,11 @@
 //! Changes of a file as unified diffs.
 
-/// Returns the difference of two texts of one file, as `patch` reads it.
+/// Returns the difference of two texts of one file, in the format of `patch`.
 pub fn unified_diff(path: &str, old: &str, new: &str) -> String {
     diff_of_files([path, path], old, new)
 }
 
-/// Returns the same of two files.
+/// Returns the difference of two files, in the format of `patch`.
 pub fn diff_of_files(paths: [&str; 2], old: &str, new: &str) -> String {
     let diff = similar::TextDiff::from_lines(old, new);
     diff.unified_diff()

@@ -1,4 +1,4 @@
-//! What `verify`, `done` and `land` share: the rules of the workspace, and running what they name.
+//! Shared by `verify`, `done` and `land`: the rules of the workspace, and running their commands.
 
 mod observer;
 mod report;
@@ -40,21 +40,21 @@ pub struct Verifier {
     allow_plan_commands: bool,
     place: PlanPlace,
     temporary: TemporaryFolders,
-    /// There once something is run.
+    /// Set after the first command was run.
     running: Option<Series>,
 }
 
 /// The result of verifying a task.
 pub struct VerificationVerdict {
-    /// What was to be run, and what no rule covers.
+    /// The commands to run, and the criteria without a rule.
     pub checks: TaskChecks,
-    /// What was run, in the order of the checks.
+    /// The receipts, in the order of the checks.
     pub receipts: Vec<Receipt>,
     logs: Option<Logs>,
 }
 
 impl Verifier {
-    /// Reads the rules for a plan. Where the configuration has errors, no rule is trusted.
+    /// Reads the rules for a plan. If the configuration has errors, no rule is used.
     pub fn open(workspace: &Workspace, found: &FoundPlan, allow_plan_commands: bool) -> Result<Self> {
         let place = place_of(found)?;
         let config = sound_config(workspace, &place.root, "so that what verifies a task is unknown")?.config;
@@ -67,12 +67,12 @@ impl Verifier {
         })
     }
 
-    /// Returns whether a person may waive verification where it is required.
+    /// Returns whether a person may waive a required verification.
     pub fn allows_waivers(&self) -> bool {
         self.config.verify.allow_unverified
     }
 
-    /// Returns whether there is anything that could verify a task.
+    /// Returns whether there is a rule that could verify a task.
     pub fn has_rules(&self) -> bool {
         self.config.verify.has_rules() || self.allow_plan_commands
     }
@@ -158,13 +158,13 @@ impl VerificationVerdict {
         }
     }
 
-    /// Returns the commands that failed, counted from 1.
+    /// Returns the commands that failed, numbered from 1.
     fn failures(&self) -> impl Iterator<Item = (usize, &Receipt)> {
         (1..).zip(&self.receipts).filter(|(_, receipt)| !passed(receipt))
     }
 
-    /// Returns that a task cannot be said to be done, with the first command that failed.
-    /// `may_waive` is whether `--unverified` would be accepted.
+    /// Returns the failure for a task that is not proven, with the first command that failed. `may_waive` is whether `--unverified` would
+    /// be accepted.
     pub fn refusal(&self, task: &str, may_waive: bool) -> Option<Failure> {
         let (number, receipt) = self.failures().next()?;
         let mut message = format!(
@@ -191,7 +191,7 @@ impl VerificationVerdict {
         Some(Failure::problem(message, help))
     }
 
-    /// Returns what no rule covers, in words; nothing where everything is covered.
+    /// Returns the criteria without a rule, in words; empty if there are none.
     pub fn gaps(&self) -> Vec<String> {
         let checks = &self.checks;
         let mut lines = Vec::new();
@@ -219,15 +219,15 @@ fn shown_path(path: PathBuf) -> String {
     one_line(&from_here(&path).to_string_lossy())
 }
 
-/// Returns a command as its user would write it.
+/// Returns a command as a user would write it.
 pub fn command_words(command: &[String]) -> String {
     cut(&one_line(&command_line(command)), MAX_SHOWN_CHARS)
 }
 
-/// Returns the last lines of an output that say something, as they would stand there at the end.
+/// Returns the last non-blank lines of an output, as a terminal would finally show them.
 pub fn tail_lines(tail: &str) -> Vec<String> {
     let lines = tail.lines().map(|line| {
-        // What a progress bar wrote over is gone.
+        // A progress bar overwrites its earlier text.
         let last = line.trim_end_matches('\r').rsplit('\r').next().unwrap_or_default();
         let tabs = without_sequences(last).replace('\t', "    ");
         cut(&printable(&tabs), MAX_SHOWN_CHARS).trim_end().to_owned()

@@ -1,11 +1,11 @@
-//! How a face takes part while a verb verifies tasks: it hears what happens, and may end it.
+//! How a face observes verification: it receives events, and may cancel the verb.
 
 use std::io;
 
 use super::report::ReceiptReport;
 use crate::face::CancelToken;
 
-/// What happens while a verb verifies tasks.
+/// An event while a verb verifies tasks.
 pub enum VerificationEvent<'a> {
     /// The commands of a task are about to run.
     TaskBegins {
@@ -22,17 +22,17 @@ pub enum VerificationEvent<'a> {
     CommandEnds {
         receipt: &'a ReceiptReport,
     },
-    /// The commands of a task are over; what no rule covers.
+    /// The commands of a task have ended; with the criteria without a rule.
     TaskEnds {
         task: &'a str,
         gaps: &'a [String],
     },
 }
 
-/// A face, while a verb verifies tasks.
+/// Observes a verb that verifies tasks.
 pub trait VerificationObserver {
     fn happens(&mut self, _event: VerificationEvent<'_>) {}
 
-    /// Returns the token that ends the verb. It is asked for when the first command is about to run.
+    /// Returns the token that cancels the verb. Called when the first command is about to run.
     fn cancel_token(&mut self) -> io::Result<CancelToken>;
 }

@@ -12,7 +12,7 @@ pub struct VerifiedReport {
     /// Whether the user waived verification.
     pub waived: bool,
     pub receipts: Vec<ReceiptReport>,
-    /// Criteria that no rule covers.
+    /// Criteria without a rule.
     pub unverified: Vec<String>,
     #[serde(skip)]
     pub by: Option<String>,

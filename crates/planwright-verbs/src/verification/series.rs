@@ -11,11 +11,11 @@ use super::observer::{VerificationEvent, VerificationObserver};
 use super::report::ReceiptReport;
 use crate::face::{CancelToken, Exit, Failure, Result};
 
-/// Commands that are run one after another.
+/// Commands that run one after another.
 pub struct Series {
     workers: Workers,
     cancel: CancelToken,
-    /// How often its end was asked for and handled.
+    /// How many cancel requests were handled.
     n_handled: u32,
 }
 
@@ -33,7 +33,7 @@ impl Series {
         })
     }
 
-    /// Runs all commands. Returns their receipts. In a slot, the files of its commit are restored before each command.
+    /// Runs all commands, and returns their receipts. In a slot, the files of its commit are restored before each command.
     pub fn run(
         &mut self,
         checks: &[Check],
@@ -62,12 +62,12 @@ impl Series {
     }
 }
 
-/// Passes on how commands go to the face, and its wish to end them to the commands.
+/// Passes the events of commands to the face, and the face's cancel requests to the commands.
 struct SeriesWatch<'a> {
     observer: &'a mut dyn VerificationObserver,
     cancel: &'a CancelToken,
     n_handled: &'a mut u32,
-    /// The checkout in which commands run, where it is one for verification.
+    /// The checkout of the commands, if it is one for verification.
     slot: Option<&'a CheckoutSlot>,
 }
 
@@ -92,7 +92,7 @@ impl Watch for SeriesWatch<'_> {
     }
 }
 
-/// Returns the fence around commands that a person has run, which is that of a run.
+/// Returns the fence for commands that a person starts, which is that of a run.
 pub fn fence_of(
     config: &Config,
     folders: &ProcessFolders<'_>,

@@ -37,14 +37,14 @@ pub enum TrialResult {
     NotFound,
     /// The file that it needs is not committed, and is in no checkout.
     NotCommitted,
-    /// It was not started, as the user wished.
+    /// It was not run, at the user's request.
     NotTried,
 }
 
 pub struct TrialEnd {
     pub result: TrialResult,
     pub words: String,
-    /// The last line of the output, where it failed.
+    /// The last line of the output, if it failed.
     pub last_line: String,
     /// The command of `run.setup` that failed before it, as typed.
     pub failed_setup: Option<String>,
@@ -71,7 +71,7 @@ pub struct Trial<'t> {
 }
 
 impl<'t> Trial<'t> {
-    /// Opens a checkout to try commands in; none where there is no commit to check out. `help` is for a user without a checkout.
+    /// Opens a checkout to try commands in; none without a commit.
     pub fn open(
         root: &'t Path,
         config: &'t Config,
@@ -92,7 +92,7 @@ impl<'t> Trial<'t> {
         }))
     }
 
-    /// Returns whether checkouts have a file.
+    /// Returns whether checkouts contain a file.
     pub fn is_committed(&self, file: &str) -> bool {
         let is_tracked = || {
             let repository = Repository::around(self.root).ok().flatten()?;
@@ -106,7 +106,7 @@ impl<'t> Trial<'t> {
         is_program_found(command, Some(&self.checkout.folder))
     }
 
-    /// Starts a command as a run would, and waits for its end.
+    /// Runs a command like a run would, and waits for its end.
     pub fn try_command(&mut self, command: &Command) -> Result<TrialEnd> {
         let mut commands = match std::mem::replace(&mut self.is_set_up, true) {
             true => Vec::new(),
@@ -139,7 +139,7 @@ impl<'t> Trial<'t> {
             max_log_bytes: self.config.run.limits.log_bytes,
             grace: self.config.run.limits.grace,
         };
-        // Not in the workspace: nothing is written there before all is known.
+        // Not in the workspace: nothing is written there before all results are known.
         let mut outputs = TemporaryFolders::default();
         let help = "check that you may write to the folder for temporary files";
         let failed = |error: std::io::Error| Failure::environment(&error, help);
@@ -188,7 +188,7 @@ fn last_line(receipt: &Receipt) -> String {
     last.unwrap_or_default().trim().to_owned()
 }
 
-/// Returns whether a command is pytest, whose exit status for "no tests" is 5.
+/// Returns whether a command is pytest, whose exit code for "no tests" is 5.
 fn is_pytest(command: &Command) -> bool {
     command
         .arguments()
@@ -196,7 +196,7 @@ fn is_pytest(command: &Command) -> bool {
         .any(|word| word == "pytest" || word == "unittest")
 }
 
-/// Returns whether the program of a command is there: on the search path, or in a folder.
+/// Returns whether the program of a command exists: on `PATH`, or in a folder.
 pub fn is_program_found(command: &Command, folder: Option<&Path>) -> bool {
     let Command::Words(words) = command.plain() else {
         return true;

@@ -23,7 +23,7 @@ pub(crate) fn run(_: &Args, output: &mut Output) -> Result<Exit> {
 }
 
 fn draw(report: &AgentsReport, output: &mut Output) {
-    // Presets that are neither configured, nor there, nor asked for are only named.
+    // Presets that are neither configured, installed nor requested are only named.
     let is_missing = |agent: &&ListedAgent| {
         let is_wanted = agent.default || !agent.types.is_empty();
         agent.found.is_none() && !agent.configured && !is_wanted

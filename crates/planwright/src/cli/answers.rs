@@ -4,15 +4,15 @@ use std::io::{IsTerminal as _, stderr, stdin};
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
 use std::sync::{Mutex, OnceLock};
 
-/// The lines that were typed since the first glance.
+/// The lines typed since the first call of [`glance`].
 static LINES: OnceLock<Mutex<Receiver<String>>> = OnceLock::new();
 
-/// What a glance at the keyboard finds.
+/// The result of a check of the keyboard.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Typed {
     Line(String),
     Nothing,
-    /// Nothing will come any more.
+    /// Standard input has ended.
     End,
 }
 
@@ -21,7 +21,7 @@ pub(crate) fn may_ask() -> bool {
     stdin().is_terminal() && stderr().is_terminal()
 }
 
-/// Waits for a line; none where no more will come.
+/// Waits for a line; none after the end of the input.
 pub(crate) fn line() -> Option<String> {
     if let Some(lines) = LINES.get() {
         return lines.lock().ok()?.recv().ok();
@@ -36,7 +36,7 @@ pub(crate) fn is_yes() -> bool {
     line().is_some_and(|line| matches!(line.to_lowercase().as_str(), "y" | "yes"))
 }
 
-/// Looks whether a line was typed, without waiting for it.
+/// Checks whether a line was typed, without waiting for it.
 pub(crate) fn glance() -> Typed {
     let lines = LINES.get_or_init(|| Mutex::new(lines_typed()));
     let Ok(lines) = lines.lock() else {
@@ -49,7 +49,7 @@ pub(crate) fn glance() -> Typed {
     }
 }
 
-/// Has a thread read lines until there are no more. It ends with the process.
+/// Starts a thread that reads lines until the end of the input. It ends with the process.
 fn lines_typed() -> Receiver<String> {
     let (sender, receiver) = channel();
     std::thread::spawn(move || {

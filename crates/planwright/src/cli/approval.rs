@@ -1,4 +1,4 @@
-//! `planwright submit`, `approve`, `reject`, `cancel`: the state of a plan as a whole, and the review of a task's work.
+//! `planwright submit`, `approve`, `reject`, `cancel`: the state of a whole plan, and the review of a task's work.
 
 use clap::builder::NonEmptyStringValueParser as NonEmpty;
 use planwright_verbs::Workspace;

@@ -1,4 +1,4 @@
-//! `planwright arbiter`: what an arbiter is asked about a plan, and which agent it chooses to act next.
+//! `planwright arbiter`: the question to an arbiter about a plan, and the agent that it chooses to act next.
 
 use planwright_verbs::arbiter::{ArbiterRequest, arbiter};
 use planwright_verbs::text::one_line;

@@ -80,7 +80,7 @@ impl RemovalOptions {
     }
 }
 
-/// Prints what was moved; `words` describes the move of one plan.
+/// Prints the moved plans; `words` describes the move of one plan.
 fn print(report: RemovalReport, words: impl Fn(&RemovedPlan) -> String, output: &mut Output) -> Result<Exit> {
     if output.is_json() {
         let exit = report

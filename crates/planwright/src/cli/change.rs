@@ -1,4 +1,4 @@
-//! What the verbs that change a plan share on the command line: their options, and how their reports are printed.
+//! Shared by the verbs that change a plan: their options, and the output of their reports.
 
 use clap::builder::NonEmptyStringValueParser;
 use planwright_verbs::changes::{ChangeMode, ChangeReport};
@@ -47,7 +47,7 @@ pub(crate) fn present(report: &ChangeReport, options: &ChangeOptions, output: &m
     Ok(report.exit)
 }
 
-/// Prints what a change would do to the file; where that is nothing, what it would do instead.
+/// Prints the diff of a change; if it is empty, the words about the change.
 pub(crate) fn present_diff(diff: &str, would: &[String], is_something: bool, output: &mut Output) {
     output.write_exact(diff);
     if !diff.is_empty() {

@@ -115,11 +115,11 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
         draw_fixes(file, output);
     }
     let is_text_printed = args.fix && !args.dry_run && args.paths.iter().any(|path| path == Path::new("-"));
-    // A fixed text or a diff on standard output must stay alone there. JSON has a place for the diff.
+    // Standard output must contain only the fixed text or the diff. JSON has a field for the diff.
     let is_diff_printed = args.diff && format != CheckFormat::Json;
     if is_diff_printed {
         for diff in report.files.iter().filter_map(|file| file.diff.as_deref()) {
-            // A diff for `patch` must be exact; one for a person must not drive the terminal.
+            // A diff for `patch` must be exact; one for a person must not contain control sequences.
             output.write_exact(diff);
         }
     }
@@ -193,7 +193,7 @@ fn draw(report: &CheckReport, format: CheckFormat, args: &Args, output: &mut Out
         }
         CheckFormat::Github => {
             for file in findings {
-                // The one place where commands for the runner are wanted.
+                // The only output that must contain commands for the runner.
                 output.write_bytes(github::annotations(&file.path, &file.source, &file.findings).as_bytes());
             }
         }

@@ -1,4 +1,4 @@
-//! Options about who holds a task: claims, leases, taking over.
+//! Options about the holder of a task: claims, leases, taking over.
 
 /// Options of verbs that begin work on a task.
 #[derive(clap::Args)]

@@ -1,4 +1,4 @@
-//! `planwright __complete WORDS…`: prints the words that fit, for shell completion. Unreadable files complete to nothing.
+//! `planwright __complete WORDS…`: prints the matching words, for shell completion. Unreadable files complete to nothing.
 
 use std::ffi::OsString;
 
@@ -8,13 +8,13 @@ use planwright_verbs::{Workspace, names};
 
 use super::output::Output;
 
-/// The word that asks for completions.
+/// The hidden command for completions.
 pub(super) const VERB: &str = "__complete";
 
-/// The word by which scripts know that paths may stand there, too.
+/// The line that tells a completion script to add paths.
 const FILES: &str = ":files";
 
-/// A word that fits, and what it means.
+/// A matching word, and its meaning.
 struct Completion {
     word: String,
     help: String,
@@ -29,7 +29,7 @@ impl Completion {
     }
 }
 
-/// What stands in a place of a command line.
+/// The kind of object at a position of a command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Object {
     Plan,
@@ -40,7 +40,7 @@ enum Object {
     File,
 }
 
-/// Prints the words that fit, one per line, each with its meaning after a tab.
+/// Prints the matching words, one per line, each with its meaning after a tab.
 pub(super) fn run(words: &[OsString], command: &Command, output: &mut Output) {
     let mut words: Vec<String> = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     if words.first().is_some_and(|word| word == "--empty") {
@@ -61,17 +61,17 @@ pub(super) fn run(words: &[OsString], command: &Command, output: &mut Output) {
     }
 }
 
-/// A command line up to the word that is completed.
+/// A command line up to the word to complete.
 struct TypedLine<'c> {
-    /// The verb, or the whole command before there is one.
+    /// The verb, or the whole command before the verb.
     verb: &'c Command,
     top: &'c Command,
-    /// The option whose value is to come.
+    /// The option whose value is completed.
     option: Option<&'c Arg>,
     n_positional: usize,
-    /// The plan that `-p` names, or an argument.
+    /// The plan from `-p` or an argument.
     plan: Option<String>,
-    /// Whether `--` was there.
+    /// Whether `--` was typed.
     is_over: bool,
 }
 
@@ -93,7 +93,7 @@ impl<'c> TypedLine<'c> {
 
     fn take(&mut self, word: &str) {
         if word == "=" && self.option.is_some() {
-            // bash takes `--plan=x` apart.
+            // bash splits `--plan=x` into words.
             return;
         }
         if let Some(option) = self.option.take() {
@@ -141,7 +141,7 @@ impl<'c> TypedLine<'c> {
         named.next()
     }
 
-    /// Returns the argument that comes next; the last one may take several.
+    /// Returns the next positional argument; the last one may take several.
     fn positional(&self) -> Option<&'c Arg> {
         let all: Vec<&'c Arg> = self.verb.get_positionals().collect();
         let several = all.last().copied().filter(|last| {
@@ -194,7 +194,7 @@ impl<'c> TypedLine<'c> {
         all
     }
 
-    /// Returns what an option or an argument may be.
+    /// Returns the possible values of an option or an argument.
     fn values(&self, argument: &Arg, current: &str) -> Vec<Completion> {
         let possible = argument.get_possible_values();
         let possible = possible.iter().filter(|value| !value.is_hide_set());
@@ -245,7 +245,7 @@ fn is_plan(option: &Arg) -> bool {
     objects_of(option) == [Object::Plan]
 }
 
-/// Returns what an argument stands for, by the name of its value.
+/// Returns the kinds of objects of an argument, by the name of its value.
 fn objects_of(argument: &Arg) -> Vec<Object> {
     let names = argument.get_value_names().unwrap_or_default();
     let names = names.iter().flat_map(|name| name.split('|'));
@@ -277,7 +277,7 @@ fn verbs_of(command: &Command) -> Vec<Completion> {
     verbs.collect()
 }
 
-/// Returns the plans of the workspace by their files without the endings; by their paths where a path is typed.
+/// Returns the plans of the workspace by file names without extensions; by paths if a path is typed.
 fn plans(current: &str) -> Vec<Completion> {
     let paths = names::plan_files(&Workspace::around(""));
     let plans = paths.iter().filter_map(|path| {

@@ -42,7 +42,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
     Ok(Exit::Success)
 }
 
-// Each script asks `planwright __complete` for the words that fit.
+// Each script runs `planwright __complete` for the matching words.
 
 const BASH: &str = r#"# Completions of planwright for bash.
 _planwright() {
@@ -96,7 +96,7 @@ complete -c planwright -n __planwright_wants_files -F
 complete -c planwright -a "(__planwright_found | string match -v ':files')"
 "#;
 
-/// For PowerShell. Empty words do not reach programs there, so that one is asked for by an option.
+/// For PowerShell. It passes no empty arguments to programs, so an option stands for one.
 const POWERSHELL: &str = r#"# Completions of planwright for PowerShell.
 Register-ArgumentCompleter -Native -CommandName planwright -ScriptBlock {
     param($wordToComplete, $commandAst, $cursorPosition)

@@ -54,7 +54,7 @@ pub(super) fn drawn(found: &[FileFindings], paint: Paint, width: usize) -> Strin
         .collect()
 }
 
-/// Returns where a value comes from, for people.
+/// Returns the source of a value, for people.
 pub(super) fn origin_text(origin: &OriginReport) -> String {
     let name = origin.name.as_deref().unwrap_or_default();
     match (&origin.path, origin.line) {

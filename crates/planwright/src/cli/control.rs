@@ -1,4 +1,4 @@
-//! `planwright pause`, `resume` and `stop`: asking a run in another process.
+//! `planwright pause`, `resume` and `stop`: sends a request to a run in another process.
 
 use clap::builder::NonEmptyStringValueParser as NonEmpty;
 use planwright_verbs::control::{ControlRunRequest, RunControl, control};

@@ -1,4 +1,4 @@
-//! How the reports of verbs that create plans are printed.
+//! Prints the reports of verbs that create plans.
 
 use planwright_core::diagnostic::Severity;
 use planwright_verbs::planning::{SourceFindings, WrittenReport};
@@ -26,7 +26,7 @@ pub(super) fn present_written(report: &WrittenReport, output: &mut Output) -> Re
     Ok(Exit::Success)
 }
 
-/// Draws what the user should know about a new plan; in quiet mode errors only.
+/// Draws the findings about a new plan; in quiet mode errors only.
 pub(super) fn draw_findings(found: &SourceFindings, output: &mut Output) {
     let text = findings(
         &found.path.to_string_lossy(),

@@ -1,4 +1,4 @@
-//! `planwright doctor`: whether plans can be run here, and what to do where not.
+//! `planwright doctor`: whether plans can run here, and what to fix if not.
 
 use planwright_verbs::configuration::findings_of;
 use planwright_verbs::doctor::{DoctorFindingReport, DoctorReport, DoctorRequest, doctor};
@@ -76,6 +76,6 @@ fn draw_finding(found: &DoctorFindingReport, output: &mut Output) {
     let mut lines = found.help.lines().map(|line| printable(line).into_owned());
     let start = format!("  {}: ", paint.help("help"));
     output.line(&hanging(&start, &lines.next().unwrap_or_default(), output.width()));
-    // The lines below the first are commands, or what a file is to hold.
+    // The lines after the first are commands, or content for a file.
     lines.for_each(|line| output.line(&format!("  {line}")));
 }

@@ -8,7 +8,7 @@ use planwright_verbs::text::{cut, one_line, printable, shown_name, some_of};
 
 use super::{Exit, Output, Result};
 
-/// Prints what a run would do, with the prompts of all tasks where `prompts` is empty, of the one that it names, or with none.
+/// Prints the prediction of a run, with the prompts of all tasks if `prompts` is empty, of the named one, or with none.
 pub(super) fn show(
     report: &RunPreviewReport,
     is_json: bool,
@@ -24,7 +24,7 @@ pub(super) fn show(
     Ok(report.exit())
 }
 
-/// Shows what verifies the tasks and which files that protects, once for all tasks with the same.
+/// Prints the verification of the tasks and the protected files, once for all tasks with the same.
 fn draw_verification(report: &RunPreviewReport, output: &mut Output) {
     const MOST: usize = 4;
     const MAX_GROUPS: usize = 4;
@@ -146,7 +146,7 @@ fn fact(name: &str, words: &str, output: &mut Output) {
     output.line(&format!("  {name:<12}  {words}"));
 }
 
-/// Shows who would run when: a line for each task of a small plan, a line for each round of a large one.
+/// Prints the order of the tasks: a line for each task of a small plan, a line for each round of a large one.
 fn draw_rounds(report: &RunPreviewReport, output: &mut Output) {
     let n_tasks: usize = report.rounds.iter().map(Vec::len).sum();
     let shown = |task: &str, is_alone: bool| {
@@ -179,7 +179,7 @@ fn draw_rounds(report: &RunPreviewReport, output: &mut Output) {
     }
 }
 
-/// Returns the agents with how many tasks each takes.
+/// Returns the agents with the number of their tasks.
 fn agents_words(report: &RunPreviewReport) -> String {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for task in &report.tasks {
@@ -192,7 +192,7 @@ fn agents_words(report: &RunPreviewReport) -> String {
     words.collect::<Vec<_>>().join(", ")
 }
 
-/// Prints the prompts: all of them, or that of the task that is named.
+/// Prints the prompts: all of them, or that of the named task.
 fn draw_prompts(report: &RunPreviewReport, wanted: Option<&str>, output: &mut Output) {
     let Some(wanted) = wanted else {
         output.remark("--prompts adds the prompts of agents, --prompts=TASK that of one task");

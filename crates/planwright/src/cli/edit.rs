@@ -57,7 +57,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
     edit_until_written(&form, &file, &editor, &args.change, output)
 }
 
-/// Opens the editor until the text can be written, or the user gives up.
+/// Opens the editor until the text is accepted, or the user gives up.
 fn edit_until_written(
     form: &EditForm,
     file: &EditorFile<'_>,
@@ -71,7 +71,7 @@ fn edit_until_written(
         let text = file.load()?;
         let is_same = text.as_str() == form.text;
         if !status.success() {
-            // The user's way to give up, as vim's `:cq`; or an editor that crashed.
+            // The user gave up, as with vim's `:cq`; or the editor crashed.
             output.remark(&format!("the editor ended with {status}: nothing was written"));
             if !is_same {
                 file.keep(&output.workspace(), text.as_str())?;
@@ -112,13 +112,13 @@ fn edit_until_written(
     }
 }
 
-/// Returns how to edit a text again that was kept.
+/// Returns the command that edits a saved text again.
 fn edit_again(kept: &Path, output: &Output) -> String {
     let command = output.workspace().with_value("--from", &kept.to_string_lossy());
     format!("edit that text again: `{command}`")
 }
 
-/// Writes a text, and prints what it changes.
+/// Writes a text, and prints its changes.
 fn write(
     form: &EditForm,
     text: &SourceText,
@@ -136,7 +136,7 @@ fn write(
     Ok(present(&report.change, change, output))
 }
 
-/// Returns an error with advice in addition to its own.
+/// Adds a help text to an error.
 fn with_help(failure: Failure, help: &str) -> Failure {
     let help = match failure.help.is_empty() {
         true => help.to_owned(),

@@ -14,7 +14,7 @@ pub(crate) fn editor() -> Option<String> {
 
 /// Opens a file in an editor, and waits until it is closed.
 pub(crate) fn open_in(editor: &str, file: &Path) -> Result<ExitStatus> {
-    // The variable is the user's own, and may hold options: a shell reads it, as git has it.
+    // The variable is the user's own, and may contain options: a shell parses it, as with git.
     command("sh")
         .and_then(|mut shell| {
             shell

@@ -86,7 +86,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
     failed.map_or(Ok(Exit::Success), Err)
 }
 
-/// Returns what reports a run in rawko's events, with its plan as it is now.
+/// Returns a converter of a run's events to rawko's events, with its present plan.
 fn rawko_events(run: &SeenRun) -> Result<RawkoEvents> {
     let path = run.plan().target;
     let opened = open_file(&path)?;

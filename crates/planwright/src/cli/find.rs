@@ -44,7 +44,7 @@ fn draw(report: &FindReport, output: &mut Output) -> Result<()> {
             let help = "`planwright list` shows the plans of this workspace";
             return Err(Failure::problem(format!("no plan fits `{text}`"), help));
         }
-        // Its path as it is: for `$(…)`.
+        // The exact path: for `$(…)`.
         [only] => output.write_exact(&format!("{}\n", only.path)),
         several => {
             for plan in several {

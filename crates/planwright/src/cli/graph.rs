@@ -49,7 +49,7 @@ enum GraphFormat {
 pub(crate) struct GraphDrawing<'p> {
     pub(crate) linked: &'p LinkedPlan,
     graph: Option<&'p TaskGraph>,
-    /// For each task on the critical path, whether and by which task it is followed there.
+    /// For each task on the critical path, the next task on it, if there is one.
     critical: Vec<Option<Option<u32>>>,
 }
 
@@ -78,7 +78,7 @@ impl<'p> GraphDrawing<'p> {
         self.critical.get(task_ix).is_some_and(Option::is_some)
     }
 
-    /// Returns all tasks by stage, where the plan has stages.
+    /// Returns all tasks by stage, if the plan has stages.
     pub(crate) fn stages(&self) -> Vec<Vec<usize>> {
         let plan = &self.linked.plan;
         let mut stages: Vec<Vec<usize>> = Vec::new();
@@ -160,7 +160,7 @@ fn draw(drawing: &GraphDrawing<'_>, paint: Paint, width: usize) -> String {
     out
 }
 
-/// Returns what a task depends on, behind an arrow.
+/// Returns the dependencies of a task, after an arrow.
 fn arrow(drawing: &GraphDrawing<'_>, task_ix: usize) -> String {
     const MOST: usize = 8;
     let edges = drawing.linked.links.of(task_ix);

@@ -1,4 +1,4 @@
-//! The parts of `--help` beyond the options: groups of verbs, exit statuses, and the meaning of shared options for a verb.
+//! The parts of `--help` besides the options: groups of verbs, exit codes, and the meaning of shared options for a verb.
 
 use std::ffi::OsString;
 
@@ -56,7 +56,7 @@ const ALIASES: &[(&str, &[&str])] = &[
     ("logs", &["log"]),
 ];
 
-/// What exit status 1 means, by verb; for the others see [`REFUSED`].
+/// The meaning of exit code 1, by verb; for others see [`REFUSED`].
 const PROBLEMS: &[(&[&str], &str)] = &[
     (
         &["run"],
@@ -106,13 +106,13 @@ const PROBLEMS: &[(&[&str], &str)] = &[
     (&["new"], "the file is there already"),
 ];
 
-/// What it means where a verb changes something.
+/// The meaning of exit code 1 for verbs that change something.
 const REFUSED: &str = "refused, and nothing has changed";
 
-/// Verbs that cannot have that status.
+/// Verbs that never exit with code 1.
 const NEVER_REFUSED: &[&str] = &["list", "schema", "completions", "man"];
 
-/// Verbs that start processes, and end them first when they are asked to end.
+/// Verbs that start processes, and end those first when they are interrupted.
 const STARTING: &[&str] = &[
     "run",
     "done",
@@ -126,10 +126,10 @@ const STARTING: &[&str] = &[
     "tasks",
 ];
 
-/// Verbs whose command line is another tool's.
+/// Verbs with another tool's command line.
 const OF_OTHERS: &[&str] = &["spec-first", "aimi-cli", "clido"];
 
-/// What options that several verbs share mean for some of them.
+/// The meaning of shared options for some verbs.
 const MEANINGS: &[(&str, &[&str], &str)] = &[
     (
         "plan",
@@ -154,7 +154,7 @@ const MEANINGS: &[(&str, &[&str], &str)] = &[
     ),
 ];
 
-/// Verbs with options that only some of their relatives heed; the others take them, and nothing follows.
+/// Verbs with options that only some of their relatives use; the others ignore them.
 const IDLE: &[(&str, &[&str])] = &[
     ("force", &["done", "fail", "skip", "block"]),
     ("no_cascade", &["start", "done", "fail", "retry", "block"]),
@@ -162,13 +162,13 @@ const IDLE: &[(&str, &[&str])] = &[
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Listed {
-    /// Those of daily use.
+    /// The verbs of daily use.
     Daily,
-    /// All of them, in groups.
+    /// All verbs, in groups.
     All,
 }
 
-/// Returns a command line whose help has all of this.
+/// Returns a command line with these parts in its help.
 pub(super) fn explained(command: Command, listed: Listed) -> Command {
     let command = ALIASES.iter().fold(command, |command, (verb, aliases)| {
         command.mut_subcommand(verb, |verb| verb.visible_aliases(*aliases))
@@ -230,14 +230,14 @@ fn template(command: &Command, listed: Listed) -> String {
     text
 }
 
-/// Adds what each exit status means to the help of a verb, and leaves out what does nothing there.
+/// Adds the meaning of each exit code to the help of a verb, and hides options without effect.
 fn with_statuses(verb: Command) -> Command {
     let name = verb.get_name().to_owned();
     if OF_OTHERS.contains(&name.as_str()) {
         let more = format!("Its commands, examples and exit statuses: `planwright {name} --help`.");
         return verb.after_help(more);
     }
-    // Negative numbers are accepted here: the code that knows what the option counts refuses them.
+    // Negative numbers are accepted here: the code that uses the option refuses them.
     let verb = verb.mut_args(
         |option| match option.get_action().takes_values() && option.get_long().is_some() {
             true => option.allow_negative_numbers(true),
@@ -273,13 +273,12 @@ fn statuses(verb: &str) -> String {
     format!("Exit status: {}.", parts.join("; "))
 }
 
-/// Returns whether a command line asks for the list of every verb.
+/// Returns whether a command line requests the list of every verb.
 pub(super) fn wants_all(args: &[OsString]) -> bool {
     matches!(args, [_, help, all] if (help == "help" || help == "--help" || help == "-h") && (all == "--all" || all == "-a"))
 }
 
-/// Returns the command line that is meant where a user asks for help about `help`, or with it about the command line of another
-/// tool.
+/// Returns the intended command line if a user requests help about `help`, or about the command line of another tool.
 pub(super) fn asked_otherwise(args: &[OsString]) -> Option<Vec<OsString>> {
     let [own, help, about, ..] = args else {
         return None;
@@ -292,7 +291,7 @@ pub(super) fn asked_otherwise(args: &[OsString]) -> Option<Vec<OsString>> {
     }
 }
 
-/// Returns when help and complaints about the command line are coloured, by a `--color` that is not understood yet.
+/// Returns when help and errors about the command line are colored, by a `--color` that is not parsed yet.
 pub(super) fn coloured(args: &[OsString]) -> ColorChoice {
     let typed: Vec<_> = args
         .iter()

@@ -1,4 +1,4 @@
-//! `planwright history`: what was changed through planwright.
+//! `planwright history`: the changes made through planwright.
 
 use planwright_run::clock::to_the_second;
 use planwright_run::shell::command_line;
@@ -112,7 +112,7 @@ fn version_lines(versions: &[VersionReport]) -> Vec<String> {
     lines.collect()
 }
 
-/// Returns a change in words, broken between words for a width.
+/// Returns a change in words, wrapped for a width.
 pub(super) fn line_of(past: &PastReport, width: usize) -> String {
     let start = format!("{:>4}  {}  ", past.number, printable(&to_the_second(&past.time)));
     let mut line = one_line(&past.verb);
@@ -155,7 +155,7 @@ pub(super) fn line_of(past: &PastReport, width: usize) -> String {
     hanging(&start, &line, width)
 }
 
-/// Returns the states that a run gave to tasks. The verb of any other change names the state.
+/// Returns the states that a run gave to tasks. Other changes name the state by their verb.
 fn moves_words(past: &PastReport) -> String {
     const MOST: usize = 6;
     if !past.is_of_run {
@@ -174,7 +174,7 @@ fn moves_words(past: &PastReport) -> String {
     some_of(words, MOST)
 }
 
-/// Returns how tasks were verified, in words; none where nothing was to be run.
+/// Returns the verification of tasks, in words; none without commands.
 fn verified_words(verified: &[VerifiedReport]) -> Option<String> {
     if verified.iter().any(|one| one.waived) {
         return Some("unverified, as asked".to_owned());
@@ -189,7 +189,7 @@ fn verified_words(verified: &[VerifiedReport]) -> Option<String> {
     }
 }
 
-/// Returns the commands of receipts, each once; many are counted.
+/// Returns the commands of receipts, each once; many are only counted.
 pub(super) fn commands_words<'r>(receipts: impl IntoIterator<Item = &'r ReceiptReport>) -> String {
     const MOST: usize = 2;
     let mut commands: Vec<String> = Vec::new();

@@ -112,7 +112,7 @@ impl InitObserver for VerificationView<'_> {
     }
 }
 
-/// Prints what a workspace that is there already has, and what it lacks.
+/// Prints what an existing workspace has and lacks.
 fn say_existing(report: &InitReport, existing: &ExistingConfig, output: &mut Output) {
     let is_quiet = output.is_quiet();
     for config in report.files.iter().filter(|_| !is_quiet) {
@@ -181,13 +181,13 @@ fn say(args: &Args, report: &InitReport, output: &mut Output) {
     }
 }
 
-/// Prints a line, broken between words where a person reads it.
+/// Prints a line, wrapped for people.
 fn print_line(start: &str, text: &str, output: &mut Output) {
     let line = hanging(start, text, output.record_width());
     output.line(&line);
 }
 
-/// Prints what comes next; a command stays whole, so that it can be pasted.
+/// Prints the next command unbroken, so that it can be pasted.
 fn print_next(next: &str, output: &mut Output) {
     match next.starts_with("planwright ") {
         true => output.line(&format!("next: {next}")),
@@ -218,7 +218,7 @@ fn say_checklists(found: &[Checklist], output: &mut Output) {
     }
 }
 
-/// Prints what became of each command that may verify work.
+/// Prints the result of each command that may verify work.
 fn say_verification(tried: &[TriedCommand], output: &mut Output) {
     if tried.is_empty() {
         let words = "no command found that tests this repository (by Cargo.toml, package.json scripts, pyproject.toml, go.mod, a test target and others)";
@@ -251,7 +251,7 @@ fn say_verification(tried: &[TriedCommand], output: &mut Output) {
     }
 }
 
-/// Prints what else a run needs from the folder.
+/// Prints what else a run requires of the folder.
 fn say_surroundings(repository: RepositoryState, output: &mut Output) {
     let words = match repository {
         RepositoryState::NoRepository => {

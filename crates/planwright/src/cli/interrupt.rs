@@ -8,13 +8,13 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::flag;
 use signal_hook::iterator::Signals;
 
-/// Has a file that may not grow any more (`ulimit -f`) be an error of the process that writes it, and not its end.
+/// Makes writing beyond the file size limit (`ulimit -f`) an error, instead of a signal that ends the process.
 pub(crate) fn outlive_size_limit() {
     flag::register(SIGXFSZ, Arc::default()).ok();
 }
 
-/// Returns a token that signals of the user cancel. From now on these signals do not end the process. A user who sends another
-/// signal than that of Ctrl-C does not wait for what runs.
+/// Returns a token that the user's signals cancel. From now on these signals do not end the process. After a signal other than Ctrl-C,
+/// running processes are not awaited.
 pub(crate) fn cancel_token() -> io::Result<CancelToken> {
     let cancel = CancelToken::default();
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;

@@ -1,4 +1,4 @@
-//! `planwright land`: bring the work of a plan into the branch that is checked out, verified once more.
+//! `planwright land`: merges the work of a plan into the checked-out branch, after another verification.
 
 use clap::Args as ClapArgs;
 use planwright_verbs::land::{LandPlanMode, LandPlanRequest, land};

@@ -63,7 +63,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
     Ok(Exit::Success)
 }
 
-/// Returns which states there are, and how often.
+/// Returns the existing states, and their counts.
 fn states(report: &ListReport) -> String {
     let parts = report.states.iter().map(|(state, n)| format!("{n} {state}"));
     parts.collect::<Vec<_>>().join(", ")

@@ -140,18 +140,18 @@ fn task_line(task: &LoggedTask) -> String {
     )
 }
 
-/// Prints a log for its reader: exactly for programs, in harmless lines for people.
+/// Prints a log for its reader: exactly for programs, without control sequences for people.
 struct LogLines {
-    /// The beginning of a line whose end has not been written.
+    /// The start of an unfinished line.
     begun: Vec<u8>,
-    /// Reads the JSON of agents; none where lines are printed as they are.
+    /// Reads the JSON of agents; none if lines are printed unchanged.
     log: Option<AgentLog>,
 }
 
-/// How long a line with JSON of an agent may be.
+/// The longest line with an agent's JSON.
 const MAX_EVENT: usize = 4 * 1024 * 1024;
 
-/// How long a line may be before its parts are shown as lines of their own.
+/// The longest line that is not split.
 const MAX_LINE: usize = 64 * 1024;
 
 impl LogLines {
@@ -180,7 +180,7 @@ impl LogLines {
 
     fn take_bytes(&mut self, bytes: &[u8], output: &mut Output) {
         if output.audience() == Audience::Program && self.log.is_none() {
-            // In a workflow the pipe most likely leads to the runner, which acts on lines.
+            // In a workflow the pipe most likely leads to the runner, which interprets lines.
             match is_in_workflow() {
                 true => output.write_lines(bytes),
                 false => output.write_bytes(bytes),
@@ -196,7 +196,7 @@ impl LogLines {
         }
     }
 
-    /// Prints the last line, which need not have an end.
+    /// Prints the last line, which may have no line break.
     fn finish(&mut self, output: &mut Output) {
         self.print_begun(output);
         let width = output.width();

@@ -257,7 +257,6 @@ Examples:
     Clido(OriginalArgs),
 }
 
-/// Returns the definition of the command line.
 pub(crate) fn command(listed: Listed) -> clap::Command {
     help::explained(with_json(Cli::command()), listed)
 }
@@ -265,7 +264,7 @@ pub(crate) fn command(listed: Listed) -> clap::Command {
 /// Verbs without `--json`.
 const WITHOUT_JSON: &[&str] = &["completions", "man", "spec-first", "aimi-cli", "clido"];
 
-/// Adds `--json` to the verbs that report something and do not define it themselves.
+/// Adds `--json` to the verbs that have a report and do not define it themselves.
 fn with_json(command: clap::Command) -> clap::Command {
     let option = || Arg::new("json").long("json").action(ArgAction::SetTrue);
     command.mut_subcommands(|verb| {
@@ -307,8 +306,8 @@ pub(crate) fn main(args: Vec<OsString>) -> ExitCode {
     ExitCode::from(output.finish(exit) as u8)
 }
 
-/// Restricts this process and executes a program in it: how fenced processes start. Comes before everything else, so that it costs
-/// them nothing. Returns only where that failed; the status is that of a shell that cannot execute a program.
+/// Restricts this process and executes a program in it: how fenced processes start. Runs before everything else, so that it is fast.
+/// Returns only on failure, with the exit code of a shell that cannot execute a program.
 fn fence_exec(words: &[OsString]) -> ExitCode {
     let why = fence::execute(words);
     let mut output = Output::new(ColorChoice::Never, false, Form::Text);
@@ -316,7 +315,7 @@ fn fence_exec(words: &[OsString]) -> ExitCode {
     ExitCode::from(126)
 }
 
-/// Returns the command that the user typed, for advice.
+/// Returns the command that the user typed, for help texts.
 fn typed_command(args: &[OsString]) -> TypedCommand {
     let words = args.iter().skip(1);
     let words: Vec<String> = words.map(|word| word.to_string_lossy().into_owned()).collect();
@@ -329,7 +328,7 @@ fn typed_command(args: &[OsString]) -> TypedCommand {
     }
 }
 
-/// Understands the command line, and whether its results are to be JSON.
+/// Parses the command line, and whether its results are JSON.
 fn parse(args: &[OsString]) -> Result<(Cli, Form), clap::Error> {
     if help::wants_all(args) {
         let mut command = command(Listed::All).color(help::coloured(args));
@@ -363,11 +362,11 @@ fn form_of(matches: &ArgMatches) -> Form {
     }
 }
 
-/// Says what is wrong with a command line, to programs as well where they asked for JSON.
+/// Reports an invalid command line, also as JSON if requested.
 fn misuse(args: &[OsString], error: &clap::Error) -> Exit {
     let printed = error.print();
     if !error.use_stderr() {
-        // Help and version are answers, not errors; a reader that went away is neither.
+        // Help and version are answers, not errors; a closed pipe is neither.
         return match printed {
             Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
                 let mut output = Output::new(ColorChoice::Never, false, Form::Text);
@@ -396,7 +395,7 @@ fn misuse(args: &[OsString], error: &clap::Error) -> Exit {
     Exit::Usage
 }
 
-/// Returns what form of results a command line asks for that could not be understood.
+/// Returns the form of results that an invalid command line requests.
 fn wanted_form(args: &[OsString]) -> Form {
     let typed: Vec<_> = args.iter().take_while(|arg| *arg != "--").collect();
     let is_format = |pair: &[&OsString]| matches!(pair, [option, value] if *option == "--format" && *value == "json");
@@ -484,7 +483,7 @@ fn run_plan(plan: &Path, output: &mut Output) -> Result<Exit> {
     run::run(&run_args(plan)?, output)
 }
 
-/// Returns what `planwright run PLAN` takes.
+/// Returns the arguments of `planwright run PLAN`.
 fn run_args(plan: &Path) -> Result<run::Args> {
     let words = [OsString::from("planwright"), "run".into(), "--".into(), plan.into()];
     match parse(&words)

@@ -58,7 +58,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
     Ok(exit)
 }
 
-/// Returns the dialect that is named, with an option or before the title, and the title.
+/// Returns the dialect from the option or before the title, and the title.
 fn named_dialect(args: &Args) -> Result<(Option<&str>, &str)> {
     let is_dialect = |word: &str| dialect::find(word).is_some();
     match (args.title.as_slice(), args.dialect.as_deref()) {

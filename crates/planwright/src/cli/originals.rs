@@ -18,7 +18,7 @@ pub(super) struct OriginalArgs {
     pub(super) args: Vec<OsString>,
 }
 
-/// Returns what `clido plan run <id>` means here.
+/// Returns the planwright command for `clido plan run <id>`.
 pub(super) fn clido_run(args: &[OsString]) -> Option<Vec<OsString>> {
     let (own, rest) = args.split_first()?;
     let is_clido = Path::new(own).file_stem()? == "clido";
@@ -29,7 +29,7 @@ pub(super) fn clido_run(args: &[OsString]) -> Option<Vec<OsString>> {
     }
 }
 
-/// Returns whether a word is an option of `planwright run` whose value is the next word.
+/// Returns whether an argument is an option of `planwright run` whose value is the next argument.
 fn takes_value(word: &str) -> bool {
     let cli = Cli::command();
     let run = cli.find_subcommand("run");
@@ -41,7 +41,7 @@ fn takes_value(word: &str) -> bool {
     })
 }
 
-/// Answers an original's command line: named by the first argument, or by a link to the binary.
+/// Runs an original's command line: named by the first argument, or by a link to the binary.
 pub(super) fn original_exit(args: &[OsString]) -> Option<ExitCode> {
     let (own, rest) = args.split_first()?;
     let (verb, behind) = rest
@@ -60,7 +60,7 @@ pub(super) fn original_exit(args: &[OsString]) -> Option<ExitCode> {
     Some(ExitCode::from(output.finish(exit) as u8))
 }
 
-/// Says what the original says, byte for byte for programs; at a terminal, a plan's own text must not drive it.
+/// Prints the original's output, byte for byte for programs; at a terminal, without control sequences in a plan's text.
 pub(super) fn say(answer: &compat::Answer, output: &mut Output) -> Exit {
     output.write_exact(&answer.stdout);
     output.note_exact(&answer.stderr);

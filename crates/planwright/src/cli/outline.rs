@@ -1,4 +1,4 @@
-//! Plans out of a model's answer, for `import` and `plan --from`: shown as a table with every guess, and confirmed.
+//! Plans from a model's answer, for `import` and `plan --from`: shown as a table with every guess, and confirmed.
 
 use std::path::Path;
 
@@ -16,9 +16,9 @@ use planwright_verbs::text::{columns, cut, one_line};
 /// How many characters of a title the table shows.
 const MAX_TITLE: usize = 60;
 
-/// Shows what was read out of an answer on the command line, and asks.
+/// Shows the reading of an answer on the command line, and asks.
 pub(crate) struct OutlineView<'o> {
-    /// Whether only programs read the results: then no table is shown.
+    /// Whether only programs read the results, so that no table is shown.
     pub(crate) is_silent: bool,
     pub(crate) output: &'o mut Output,
 }
@@ -56,7 +56,7 @@ impl OutlineObserver for OutlineView<'_> {
     }
 }
 
-/// Shows an outline as a table, with every guess below it. Tasks have the names that they have in the plan.
+/// Shows an outline as a table, with every guess below it. Tasks have their names in the plan.
 fn show(reading: &OutlineReading<'_>, output: &mut Output) {
     let OutlineReading { outline, source, names } = *reading;
     let index = source.line_index();
@@ -111,11 +111,11 @@ struct TaskRow {
     title: String,
     state: &'static str,
     after: Vec<String>,
-    /// The line of the answer that it was read from.
+    /// The line of the answer.
     line: Option<usize>,
 }
 
-/// How many columns the title of a task has at least.
+/// The smallest width of the title column.
 const MIN_TITLE: usize = 16;
 
 fn table(rows: &[TaskRow], output: &Output) -> String {

@@ -26,14 +26,14 @@ pub(crate) enum ColorChoice {
 pub(crate) struct Output {
     buffer: Vec<u8>,
     workspace: Rc<Workspace>,
-    /// Why the results could not be handed on, while a reader still wanted them.
+    /// Why the results could not be written, while a reader still wanted them.
     broken: Option<std::io::Error>,
-    /// Whether the reader of the results has gone away.
+    /// Whether the reader of the results has closed the pipe.
     is_unread: bool,
     choice: ColorChoice,
     quiet: bool,
     form: Form,
-    /// The lines of the results, and of what is said in addition to them.
+    /// Guards the lines of the results, and of standard error.
     lines: LineGuard,
     stderr_lines: LineGuard,
 }
@@ -42,9 +42,9 @@ pub(crate) struct Output {
 pub(crate) enum Form {
     /// Text, a diff, a drawing.
     Text,
-    /// One JSON document, also where the command fails.
+    /// One JSON document, even if the command fails.
     Json,
-    /// JSON documents, one a line, also where the command fails.
+    /// JSON documents, one per line, even if the command fails.
     JsonLines,
 }
 
@@ -83,37 +83,37 @@ impl Output {
         Rc::clone(&self.workspace)
     }
 
-    /// Returns how to colour results.
+    /// Returns the colors for results.
     pub(crate) fn paint(&self) -> Paint {
         Paint::new(wants_color(self.choice, std::io::stdout().is_terminal()))
     }
 
-    /// Returns how to colour what goes to standard error.
+    /// Returns the colors for standard error.
     pub(crate) fn stderr_paint(&self) -> Paint {
         Paint::new(wants_color(self.choice, std::io::stderr().is_terminal()))
     }
 
-    /// Returns true where only results are wanted.
+    /// Returns whether only results are printed.
     pub(crate) fn is_quiet(&self) -> bool {
         self.quiet
     }
 
-    /// Returns the width to lay text out for: what COLUMNS says, or that of the terminal, or 100.
+    /// Returns the width for text: COLUMNS, or that of the terminal, or 100.
     pub(crate) fn width(&self) -> usize {
         width()
     }
 
-    /// Returns the width for listings with a line per record. Without COLUMNS or a terminal, programs read them: a line is never broken.
+    /// Returns the width for listings with a line per record. Without COLUMNS or a terminal, programs read them, and no line is broken.
     pub(crate) fn record_width(&self) -> usize {
         width_at(std::io::stdout().is_terminal())
     }
 
-    /// Returns the width for what is printed in addition to the results. Without COLUMNS or a terminal, no line is broken.
+    /// Returns the width for standard error. Without COLUMNS or a terminal, no line is broken.
     pub(crate) fn stderr_width(&self) -> usize {
         width_at(std::io::stderr().is_terminal())
     }
 
-    /// Returns the number of lines that fit a screen: what LINES says, or the terminal, or 40.
+    /// Returns the height of the screen: LINES, or that of the terminal, or 40.
     pub(crate) fn height(&self) -> usize {
         let told = std::env::var("LINES").ok().and_then(|lines| lines.parse().ok());
         let seen = || terminal_size::terminal_size().map(|(_, height)| usize::from(height.0));
@@ -121,24 +121,24 @@ impl Output {
         told.filter(fits).or_else(|| seen().filter(fits)).unwrap_or(40)
     }
 
-    /// Adds text for people to the results. No line of it is a command for the runner of a workflow.
+    /// Adds text for people to the results. No line of it can be a command for a workflow's runner.
     pub(crate) fn write(&mut self, text: &str) {
         self.write_lines(text.as_bytes());
     }
 
-    /// Adds the output of a program to the results, where no line of it is to be a command for the runner of a workflow.
+    /// Adds the output of a program to the results. No line of it can be a command for a workflow's runner.
     pub(crate) fn write_lines(&mut self, bytes: &[u8]) {
         let guarded = self.lines.guarded(bytes);
         self.add(&guarded);
     }
 
-    /// Adds a text to the results that must be exact for programs, as a plan or a diff. At a terminal it does not drive that.
+    /// Adds a text to the results that must be exact for programs, such as a plan or a diff. At a terminal, control sequences are removed.
     pub(crate) fn write_exact(&mut self, text: &str) {
         let audience = self.audience();
         self.write_bytes(addressed(text, audience).as_bytes());
     }
 
-    /// Adds bytes to the results that need not be text: for programs alone.
+    /// Adds bytes to the results that need not be text, only for programs.
     pub(crate) fn write_bytes(&mut self, bytes: &[u8]) {
         self.lines.pass(bytes);
         self.add(bytes);
@@ -156,7 +156,7 @@ impl Output {
         self.write("\n");
     }
 
-    /// Prints a report: as JSON where the user asked for that, else as `draw` does.
+    /// Prints a report: as JSON if requested, otherwise with `draw`.
     pub(crate) fn show<R: Serialize>(&mut self, report: &R, draw: impl FnOnce(&R, &mut Output)) -> Result<()> {
         if !self.printed_json(report)? {
             draw(report, self);
@@ -164,7 +164,7 @@ impl Output {
         Ok(())
     }
 
-    /// Prints a report as JSON where the user asked for that, and returns whether it did.
+    /// Prints a report as JSON if requested, and returns whether it did.
     pub(crate) fn printed_json(&mut self, report: &impl Serialize) -> Result<bool> {
         if self.is_json() {
             self.json(report)?;
@@ -188,12 +188,12 @@ impl Output {
         self.write_bytes(b"\n");
     }
 
-    /// Returns who reads the results.
+    /// Returns the audience of the results.
     pub(crate) fn audience(&self) -> Audience {
         audience_at(std::io::stdout().is_terminal())
     }
 
-    /// Returns who reads what goes to standard error.
+    /// Returns the audience of standard error.
     pub(crate) fn stderr_audience(&self) -> Audience {
         audience_at(std::io::stderr().is_terminal())
     }
@@ -213,7 +213,7 @@ impl Output {
         let _ = std::io::stderr().write_all(addressed(text, self.stderr_audience()).as_bytes());
     }
 
-    /// Prints a line to standard error, unless only results are wanted.
+    /// Prints a line to standard error, unless in quiet mode.
     pub(crate) fn remark(&mut self, text: &str) {
         if !self.quiet {
             let text = laid_out(text);
@@ -221,16 +221,16 @@ impl Output {
         }
     }
 
-    /// Prints a line with a command on standard error, unless only results are wanted. It is not broken, so that it can be pasted.
+    /// Prints a line with a command to standard error, unless in quiet mode. It is not wrapped, so that it can be pasted.
     pub(crate) fn command(&mut self, line: &str) {
         if !self.quiet {
             self.note(&format!("{line}\n"));
         }
     }
 
-    /// Reports the error that ends a command: in words on standard error, and as the result where that is JSON.
+    /// Reports the error that ends a command: in words on standard error, and as the result if that is JSON.
     pub(crate) fn failure(&mut self, error: &Failure) -> Exit {
-        // The user ended it, and knows.
+        // The user cancelled it.
         if error.message.is_empty() {
             return error.exit;
         }
@@ -243,7 +243,7 @@ impl Output {
         exit
     }
 
-    /// Adds what went wrong to the results, where programs read them.
+    /// Adds the error to the results, if programs read them.
     pub(crate) fn report(&mut self, report: &ErrorReport) -> Result<()> {
         match self.form {
             Form::Text => Ok(()),
@@ -256,7 +256,7 @@ impl Output {
         }
     }
 
-    /// Prints what went wrong to standard error, and returns how bad it is.
+    /// Prints the error to standard error, and returns its exit.
     pub(crate) fn complain(&mut self, error: &Failure) -> Exit {
         let text = self.words_of(error);
         self.note(&text);
@@ -279,7 +279,7 @@ impl Output {
             }
         }
         for (label, words) in [("error", message), ("help", help)] {
-            // The label is coloured after the lines are broken: colours take no columns.
+            // The label is colored after wrapping, because color sequences have no width.
             let laid_out = laid_out(&format!("{label}: {}", printable(words)));
             let rest = laid_out.strip_prefix(label).unwrap_or(&laid_out);
             let label = if label == "error" {
@@ -294,7 +294,7 @@ impl Output {
         text
     }
 
-    /// Hands the results on. A reader that has gone away is no error: `planwright … | head` is ordinary.
+    /// Writes the results. A closed pipe is no error: `planwright … | head` is ordinary.
     pub(crate) fn flush(&mut self) {
         let mut out = std::io::stdout();
         let result = out.write_all(&self.buffer).and_then(|()| out.flush());
@@ -308,12 +308,12 @@ impl Output {
         }
     }
 
-    /// Returns true once the reader of the results is gone, or they cannot be handed on: what follows something may end.
+    /// Returns whether the reader of the results is gone, or they cannot be written, so that a follower may stop.
     pub(crate) fn is_unread(&self) -> bool {
         self.is_unread || self.broken.is_some()
     }
 
-    /// Hands the rest of the results on, and returns how the command ends: a full disk must not look like success.
+    /// Writes the remaining results, and returns the exit of the command: a full disk must not look like success.
     pub(crate) fn finish(mut self, exit: Exit) -> Exit {
         self.flush();
         match self.broken.take() {
@@ -340,7 +340,7 @@ fn audience_at(is_terminal: bool) -> Audience {
     }
 }
 
-/// Breaks the lines of a text between words where a person reads it at a terminal; programs get it unchanged.
+/// Wraps a text for people at a terminal; programs get it unchanged.
 fn laid_out(text: &str) -> String {
     match std::io::stderr().is_terminal() {
         true => wrapped_lines(text, width()),
@@ -348,7 +348,7 @@ fn laid_out(text: &str) -> String {
     }
 }
 
-/// Returns the width to lay text out for: what COLUMNS says, or that of the terminal, or 100.
+/// Returns the width for text: COLUMNS, or that of the terminal, or 100.
 fn width() -> usize {
     let set = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
     let seen = || terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));

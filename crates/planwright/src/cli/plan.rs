@@ -119,7 +119,7 @@ fn drawn(found: &SourceFindings, teller: Teller, output: &Output) -> String {
     findings(&path, &found.source, &found.findings, teller, paint, width)
 }
 
-/// Prints the command that comes next.
+/// Prints the next command.
 fn draw_next(draft: &NewDraft, edited: Edited, args: &Args, output: &mut Output) {
     let path = argument(&draft.path.to_string_lossy());
     match edited {
@@ -154,7 +154,7 @@ fn edited(args: &Args, draft: &NewDraft, output: &mut Output) -> Result<Edited> 
         output.flush();
         let status = open_in(&editor, &draft.path)?;
         if !status.success() {
-            // The user's way to say no, as vim's `:cq`.
+            // The user declined, as with vim's `:cq`.
             output.remark(&format!(
                 "the editor ended with {status}: nothing is done with the draft, which stays as {}",
                 one_line(&draft.path.display().to_string())

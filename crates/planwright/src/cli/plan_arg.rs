@@ -79,7 +79,7 @@ struct AlsoNamed {
 }
 
 impl AlsoNamed {
-    /// Returns the plan that is named, either way. Two different ones are refused.
+    /// Returns the named plan. Refuses two different ones.
     fn or<'a>(&'a self, plan: &'a Option<String>) -> Result<Option<&'a str>> {
         match (plan.as_deref(), self.named.as_deref()) {
             (Some(plan), Some(named)) if plan != named => Err(two_plans(plan, named)),
@@ -88,7 +88,7 @@ impl AlsoNamed {
     }
 }
 
-/// Refuses a command line that names two plans where one is meant.
+/// Refuses a command line with two plans instead of one.
 pub(crate) fn two_plans(plan: &str, named: &str) -> Failure {
     Failure::usage(
         format!(
@@ -100,7 +100,7 @@ pub(crate) fn two_plans(plan: &str, named: &str) -> Failure {
     )
 }
 
-/// Returns what a dialect may be called, for the help and the completions as well.
+/// Returns the names of the dialects, for the help and the completions.
 pub(crate) fn dialect_names() -> PossibleValuesParser {
     PossibleValuesParser::new(DIALECTS.iter().map(|dialect| dialect.name()))
 }

@@ -8,14 +8,14 @@ const VERBS: &[&str] = &[
     "validate",
 ];
 
-/// Returns the command line with `-p PLAN`, `--plan PLAN` or `--plan=PLAN` as an argument, where the verb takes plans as arguments.
+/// Converts `-p PLAN`, `--plan PLAN` or `--plan=PLAN` to an argument, if the verb takes plans as arguments.
 pub(super) fn as_argument(args: Vec<OsString>) -> Vec<OsString> {
     let is_verb = |word: &&OsString| !word.to_string_lossy().starts_with('-');
     let place = args.iter().skip(1).position(|word| is_verb(&word));
     let Some(place) = place.map(|place| place + 1) else {
         return args;
     };
-    // `--color never` stands before a verb, too.
+    // `--color never` may be before a verb, too.
     let place = match args.get(place - 1).is_some_and(|word| word == "--color") {
         true => place + 1,
         false => place,
@@ -42,7 +42,7 @@ pub(super) fn as_argument(args: Vec<OsString>) -> Vec<OsString> {
             kept.push(word.clone());
         }
     }
-    // A plan that is named both ways is one plan.
+    // A plan that is named twice is one plan.
     plans.retain(|plan| !kept[place + 1..].contains(plan));
     kept.splice(place + 1..place + 1, plans);
     kept

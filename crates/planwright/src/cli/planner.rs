@@ -1,4 +1,4 @@
-//! What `plan`, `replan` and `tasks derive` share on the command line: the options, and what is printed while an agent plans.
+//! Shared by `plan`, `replan` and `tasks derive`: the options, and the output while an agent plans.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ use super::outline::OutlineView;
 use super::output::Output;
 use super::text_arg::{MAX_BYTES, file_of, input_of, text_of};
 
-/// How many errors of an answer are printed before they are sent back.
+/// How many errors of an answer are printed before they are returned to the agent.
 const MAX_SHOWN: usize = 10;
 
 /// Who plans, and what the planner gets.
@@ -51,7 +51,7 @@ pub(crate) struct PlannerOptions {
 }
 
 impl PlannerOptions {
-    /// Returns what a request has of it. `is_dry` is whether no answer is wanted.
+    /// Returns the request with these options. `is_dry` is whether no answer is needed.
     pub(crate) fn request(&self, is_dry: bool) -> Result<PlannerRequest> {
         let mut is_taken = false;
         let mut texts = |option: &str, typed: &[String]| -> Result<Vec<String>> {
@@ -81,9 +81,9 @@ impl PlannerOptions {
     }
 }
 
-/// Prints how planning goes, and asks.
+/// Prints the progress of planning, and asks questions.
 pub(crate) struct PlanningView<'o> {
-    /// Whether only programs read the results: then nothing is asked.
+    /// Whether only programs read the results, so that no question is asked.
     pub(crate) is_silent: bool,
     pub(crate) output: &'o mut Output,
 }

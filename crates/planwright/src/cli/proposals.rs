@@ -40,7 +40,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
     Ok(Exit::Success)
 }
 
-/// Prints what is proposed for a plan.
+/// Prints the proposals for a plan.
 pub(super) fn list(proposals: &[ProposalReport], output: &mut Output) {
     for proposal in proposals {
         output.line(&proposal.headline);
@@ -56,14 +56,14 @@ pub(super) fn list(proposals: &[ProposalReport], output: &mut Output) {
     }
 }
 
-/// Takes all that is proposed into the plan, the oldest first; what cannot be taken stays where it is.
+/// Accepts all proposals into the plan, the oldest first; a failed one stays.
 pub(crate) fn approve(found: &FoundPlan, mode: &ChangeMode, output: &mut Output) -> Result<Exit> {
     let report = approve_proposals(&output.workspace(), found, mode)?;
     output.show(&report, |report, output| draw_approved(report, mode.is_dry(), output))?;
     Ok(report.exit())
 }
 
-/// Prints what became of proposals.
+/// Prints the results of proposals.
 pub(super) fn draw_approved(report: &ApprovedReport, is_dry: bool, output: &mut Output) {
     for step in &report.steps {
         match step {
@@ -97,7 +97,7 @@ pub(super) fn draw_approved(report: &ApprovedReport, is_dry: bool, output: &mut 
     }
 }
 
-/// Forgets all that is proposed.
+/// Discards all proposals.
 pub(crate) fn reject(found: &FoundPlan, note: Option<&str>, mode: &ChangeMode, output: &mut Output) -> Result<Exit> {
     let report = reject_proposals(found, note, mode)?;
     if output.printed_json(&report)? {

@@ -1,4 +1,4 @@
-//! `planwright replan`: a plan that failed becomes a new version of itself; what is done stays as it was.
+//! `planwright replan`: replaces a failed plan by a new version; done tasks stay unchanged.
 
 use planwright_verbs::planning::Confirmation;
 use planwright_verbs::replan::{self, ProposedVersion, ReplanObserver, ReplanReport, ReplanRequest};
@@ -125,7 +125,7 @@ pub(super) fn draw_version(report: &ReplanReport, output: &mut Output) {
     draw_result(report, output);
 }
 
-/// Shows what is different, in terms of tasks.
+/// Prints the differences in terms of tasks.
 fn show(proposed: &ProposedVersion, output: &mut Output) {
     for line in &proposed.lines {
         output.line(line);

@@ -29,54 +29,54 @@ use crate::render::rawko_events::{RawkoEvents, RawkoLines, plan_replanned};
 use crate::render::run::{JsonLines, LiveDisplay, PlainLines, ScreenSize, suits_live, summary};
 use crate::render::workflow::GuardedWriter;
 
-/// How the user wants to see a run.
+/// The requested view of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RunManner {
-    /// For people: live at a terminal, unless they want plain lines.
+    /// For people: live at a terminal, unless plain lines are requested.
     Shown {
         plain: bool,
     },
     Quiet,
-    /// As the events of its log.
+    /// The events of its log.
     Json,
-    /// As the events of rawko's specification.
+    /// The events of rawko's specification.
     Rawko,
 }
 
-/// A run on the command line: shown while it is at work, with questions where tasks wait for review, and a summary at its end.
+/// A run on the command line: shown while it is active, with questions about tasks that wait for review, and a summary at its end.
 pub(super) struct RunView<'o> {
     output: &'o mut Output,
     manner: RunManner,
-    /// Whether the user at the terminal is asked.
+    /// Whether to ask the user at the terminal.
     asks: bool,
     by: Option<String>,
-    /// Whether programs that follow rawko's events have heard of the plan.
+    /// Whether the plan was announced to programs that follow rawko's events.
     has_announced: bool,
     run_state: RunState,
     /// The name of the run, once it has one.
     run: String,
     shown: Shown,
-    /// Asks for reviews, where a user is there to give them.
+    /// Asks for reviews, if a user can answer.
     gate: Option<ReviewPrompt>,
 }
 
-/// Asks the user at the keyboard what tasks are worth that wait for review. Answers go the way that those of others go.
+/// Asks the user about tasks that wait for review. Answers are sent like those of other processes.
 struct ReviewPrompt {
     root: PathBuf,
     by: Option<String>,
     /// Whether the run waits for the answers.
     waits: Arc<AtomicBool>,
-    /// The task that was asked about last, and whether there was an answer.
+    /// The last task that was asked about, and whether there was an answer.
     asked: Option<(String, bool)>,
 }
 
 impl ReviewPrompt {
-    /// Returns what is asked about a task, and how to answer.
+    /// Returns the question about a task, and the possible answers.
     fn question(task: &TaskRun) -> String {
         format!("{} needs review. Is it good? [y / n REASON] ", shown_name(&task.task))
     }
 
-    /// Passes an answer on to the run; false where it is none.
+    /// Sends an answer to the run; false if the line is none.
     fn answer(&self, run: &str, task: &str, line: &str) -> bool {
         let (word, why) = line.split_once(' ').unwrap_or((line, ""));
         let (is_approved, note) = match (word.to_lowercase().as_str(), why.trim()) {
@@ -96,7 +96,7 @@ impl ReviewPrompt {
     }
 }
 
-/// How a run is shown while it is at work.
+/// The view of an active run.
 enum Shown {
     Live(LiveDisplay<GuardedWriter<Stdout>>, CancelToken),
     Lines(PlainLines<GuardedWriter<Stdout>>),
@@ -106,7 +106,7 @@ enum Shown {
 }
 
 impl<'o> RunView<'o> {
-    /// Returns the view of a command; `asks` is whether the user at the terminal is asked.
+    /// Returns the view of a command; `asks` is whether to ask the user at the terminal.
     pub(super) fn new(manner: RunManner, asks: bool, by: Option<&str>, output: &'o mut Output) -> Self {
         RunView {
             output,
@@ -121,7 +121,7 @@ impl<'o> RunView<'o> {
         }
     }
 
-    /// Returns whether nothing but events is to stand on standard output.
+    /// Returns whether only events are printed to standard output.
     fn is_for_programs(&self) -> bool {
         matches!(self.manner, RunManner::Json | RunManner::Rawko)
     }
@@ -175,7 +175,7 @@ impl<'o> RunView<'o> {
         })
     }
 
-    /// Asks for reviews, and hears what is typed.
+    /// Asks for reviews, and reads typed lines.
     fn heed_keyboard(&mut self) {
         let Some(gate) = &mut self.gate else {
             return;
@@ -203,7 +203,7 @@ impl<'o> RunView<'o> {
         let is_answered = gate.asked.as_ref().is_some_and(|(_, is_answered)| *is_answered);
         match answers::glance() {
             Typed::Nothing => {}
-            // What was said before is on its way.
+            // The earlier answer has been sent.
             Typed::End if is_answered => {}
             Typed::End => gate.waits.store(false, Ordering::Relaxed),
             Typed::Line(line) => {

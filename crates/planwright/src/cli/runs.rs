@@ -51,10 +51,10 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
     Ok(Exit::Success)
 }
 
-/// The place of the plan among the columns.
+/// The index of the plan's column.
 const PLAN: usize = 1;
 
-/// Draws a table. What does not fit the width stands below a row: what else there is to a run, then its plan too.
+/// Draws a table. Content that does not fit is printed below its row: further facts about the run, then its plan.
 fn draw(rows: &[ListedRun], output: &mut Output) {
     const HEAD: [&str; 7] = ["RUN", "PLAN", "BEGAN", "STANDS", "DONE", "FAILED", "LEFT"];
     let cells: Vec<[String; 7]> = rows.iter().map(cells_of).collect();
@@ -104,7 +104,7 @@ fn draw(rows: &[ListedRun], output: &mut Output) {
     }
 }
 
-/// Returns what a run has besides its columns: its cost, and tasks that only few runs have.
+/// Returns the facts about a run that have no column: its cost, and tasks that only few runs have.
 fn extra_words(row: &ListedRun) -> String {
     let others = [
         (row.n_skipped, "skipped"),

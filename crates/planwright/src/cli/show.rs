@@ -1,4 +1,4 @@
-//! `planwright show`: a plan at a glance, or one task whole.
+//! `planwright show`: an overview of a plan, or one task in full.
 
 use clap::ValueEnum;
 use clap::builder::NonEmptyStringValueParser as NonEmpty;

@@ -13,19 +13,19 @@ use crate::render::findings::plural;
 use crate::render::terminal::Paint;
 use crate::render::wrap::{cut_at_word, wrapped};
 
-/// What is drawn, and how much room there is.
+/// The content and the size of the output.
 pub(super) struct ShownPage<'r> {
     pub(super) report: &'r ShowPlanReport,
     /// Whether every task is shown in the order of the file.
     pub(super) is_whole: bool,
-    /// Whether the tasks were chosen by their states.
+    /// Whether the tasks were selected by their states.
     pub(super) is_filtered: bool,
     pub(super) width: usize,
     pub(super) height: usize,
     pub(super) paint: Paint,
 }
 
-/// What a task asks of its reader, the most urgent first.
+/// The groups of tasks, the most urgent first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Group {
     Running,
@@ -113,7 +113,7 @@ pub(super) fn draw(page: &ShownPage<'_>) -> Result<String> {
             .iter()
             .map(|&ix| drawing.task(ix, Detail::Whole))
             .collect(),
-        // One line more is the prompt of the shell.
+        // One more line is for the shell's prompt.
         false => drawing.bounded(page.height.saturating_sub(n_lines(&head) + n_lines(&foot) + 1)),
     };
     Ok(format!("{head}{body}{foot}"))
@@ -123,9 +123,9 @@ fn n_lines(text: &str) -> usize {
     text.matches('\n').count()
 }
 
-/// Returns the title, the goal, and where the plan is from.
+/// Returns the title, the goal, and the source of the plan.
 fn head(opened: &OpenedPlan, linked: &LinkedPlan, page: &ShownPage<'_>) -> String {
-    /// More of a goal than these lines is read with `planwright show --json`, or in the file.
+    /// A longer goal can be read with `planwright show --json`, or in the file.
     const GOAL_LINES: usize = 3;
     let (plan, paint, width) = (&linked.plan, page.paint, page.width);
     let mut lines = Vec::new();
@@ -153,7 +153,7 @@ fn head(opened: &OpenedPlan, linked: &LinkedPlan, page: &ShownPage<'_>) -> Strin
     joined(lines)
 }
 
-/// Returns what is ready, what is wrong, and the progress.
+/// Returns the ready tasks, the findings, and the progress.
 fn foot(opened: &OpenedPlan, linked: &LinkedPlan, readiness: &Readiness<'_>, page: &ShownPage<'_>) -> String {
     let (plan, paint, width) = (&linked.plan, page.paint, page.width);
     let progress = readiness.progress();
@@ -202,7 +202,7 @@ struct PlanDrawing<'d> {
     opened: &'d OpenedPlan,
     linked: &'d LinkedPlan,
     readiness: &'d Readiness<'d>,
-    /// How many columns the names of tasks get.
+    /// The width of the column for names.
     widest: usize,
     page: &'d ShownPage<'d>,
 }
@@ -231,7 +231,7 @@ impl PlanDrawing<'_> {
     fn cut_groups(&self, groups: &[(Group, Vec<usize>)], rows: usize) -> String {
         let mut out = String::new();
         for (group_ix, (group, tasks)) in groups.iter().enumerate() {
-            // Each group that follows needs a line at least.
+            // Each further group needs at least one line.
             let n_behind = groups.len() - group_ix - 1;
             let room = rows.saturating_sub(n_lines(&out) + n_behind).max(1);
             let whole = self.group_lines(*group, tasks, Detail::Title);
@@ -299,7 +299,7 @@ impl PlanDrawing<'_> {
     }
 
     fn task(&self, task_ix: usize, detail: Detail) -> String {
-        /// How much of a title or a reason is shown where it is whole.
+        /// The line limit of a whole title or reason.
         const LINES: usize = 6;
         let ShownPage { paint, width, .. } = *self.page;
         let plan = &self.linked.plan;
@@ -347,7 +347,7 @@ impl PlanDrawing<'_> {
         out
     }
 
-    /// Returns who holds a task, or why it does not move.
+    /// Returns the holder of a task, or why it does not proceed.
     fn reason(&self, task_ix: usize) -> Option<String> {
         let plan = &self.linked.plan;
         let (status, standing) = (plan.tasks()[task_ix].status, &self.opened.access);
@@ -368,7 +368,7 @@ impl PlanDrawing<'_> {
     }
 }
 
-/// How many tasks of a folded group are named at most.
+/// The limit of names in a folded group.
 const MOST_NAMES: usize = 12;
 
 pub(crate) fn plural_errors(n: usize) -> String {
@@ -378,7 +378,7 @@ pub(crate) fn plural_errors(n: usize) -> String {
 /// The width of a progress bar.
 const BAR_CELLS: usize = 20;
 
-/// Returns a progress bar, filled by the tasks that are done.
+/// Returns a progress bar, filled by the done tasks.
 pub(crate) fn bar(progress: PlanProgress, paint: Paint) -> String {
     let full = (progress.done * BAR_CELLS).checked_div(progress.total).unwrap_or(0);
     format!(
@@ -388,7 +388,7 @@ pub(crate) fn bar(progress: PlanProgress, paint: Paint) -> String {
     )
 }
 
-/// Returns the counts that are not zero. Of the running tasks, some may have been left by a run that was interrupted.
+/// Returns the non-zero counts. An interrupted run may have left some of the running tasks.
 pub(crate) fn counts(progress: PlanProgress, n_interrupted: usize) -> String {
     let mut parts = vec![format!("{}/{} done", progress.done, progress.total)];
     let others = [

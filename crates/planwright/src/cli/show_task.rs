@@ -52,7 +52,7 @@ fn draw_head(report: &ShowTaskReport, output: &mut Output) -> Result<()> {
     Ok(())
 }
 
-/// Draws how a task was verified, and what was done to it.
+/// Draws the verification and the changes of a task.
 fn draw_past(report: &ShowTaskReport, output: &mut Output) {
     let (paint, width) = (output.paint(), output.record_width());
     if !report.verified.is_empty() {

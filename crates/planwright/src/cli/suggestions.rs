@@ -4,7 +4,7 @@ use clap::Command;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use planwright_core::check::nearest_name;
 
-/// Words that other tools use, and the verbs that do it here.
+/// Words of other tools, and the corresponding verbs.
 const SYNONYMS: &[(&[&str], &[&str])] = &[
     (
         &["view", "cat", "info", "progress", "stat", "display", "print"],
@@ -44,7 +44,7 @@ const SYNONYMS: &[(&[&str], &[&str])] = &[
     (&["version"], &["--version"]),
 ];
 
-/// Returns an error about an unknown verb with the verbs that were probably meant, or with none.
+/// Returns an error about an unknown verb with the probable verbs, or with none.
 pub(super) fn improved(mut error: clap::Error, command: &Command) -> clap::Error {
     if error.kind() != ErrorKind::InvalidSubcommand {
         return error;
@@ -52,7 +52,7 @@ pub(super) fn improved(mut error: clap::Error, command: &Command) -> clap::Error
     let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidSubcommand) else {
         return error;
     };
-    // An inner verb, as of `tasks`, keeps what clap says.
+    // For an inner verb, as of `tasks`, clap's suggestion stays.
     if error
         .get(ContextKind::Usage)
         .is_some_and(|usage| usage.to_string().contains("planwright tasks"))
@@ -74,7 +74,7 @@ pub(super) fn improved(mut error: clap::Error, command: &Command) -> clap::Error
     error
 }
 
-/// Returns the verbs that a word probably stands for.
+/// Returns the verbs that a word probably means.
 fn meant(typed: &str, command: &Command) -> Vec<String> {
     let typed = typed.to_lowercase();
     let synonyms = SYNONYMS.iter().find(|(words, _)| words.contains(&typed.as_str()));

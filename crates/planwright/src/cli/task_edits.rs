@@ -43,7 +43,7 @@ struct PlaceOptions {
 }
 
 impl PlaceOptions {
-    /// Returns the place; none where no option names one.
+    /// Returns the position; none without an option.
     fn place(&self) -> Option<TaskPlace> {
         let before = self.before.clone().map(TaskPlace::Before);
         let after = self.after.clone().map(TaskPlace::After);
@@ -191,7 +191,7 @@ pub(crate) struct DependArgs {
 /// `depend` or `undepend`.
 type DependVerb = fn(&Workspace, &DependRequest) -> Result<ChangeReport>;
 
-/// Takes `FIELD=VALUE` apart.
+/// Splits `FIELD=VALUE`.
 fn fields_of(typed: &[String]) -> Result<Vec<(String, String)>> {
     let field = |one: &String| match one.split_once('=') {
         Some((key, value)) if !key.is_empty() => Ok((key.to_owned(), value.to_owned())),

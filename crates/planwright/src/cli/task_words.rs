@@ -19,11 +19,11 @@ pub(crate) fn mark(status: Status, ready: bool, paint: Paint) -> String {
     }
 }
 
-/// Returns why a task does not move; empty where there is nothing to say.
+/// Returns why a task does not proceed; may be empty.
 pub(crate) fn explain(plan: &Plan, reasons: &TaskReasons, readiness: &Readiness<'_>, task_ix: usize) -> String {
     match readiness.verdict(task_ix) {
         StartVerdict::Waits(mut waits) => {
-            // A task it waits for by name says more than the stage that task is in.
+            // A task that it waits for by name is more informative than that task's stage.
             if waits.iter().any(|wait| matches!(wait, Wait::For { .. })) {
                 waits.retain(|wait| !matches!(wait, Wait::ForStage { .. }));
             }
@@ -48,7 +48,7 @@ pub(crate) fn explain(plan: &Plan, reasons: &TaskReasons, readiness: &Readiness<
     }
 }
 
-/// Returns that a task failed, and why. The notes of some dialects say on which day.
+/// Returns that a task failed, and why. The notes of some dialects include the day.
 pub(crate) fn failure_words(reason: Option<&str>) -> String {
     match reason.map(one_line) {
         None => "failed".to_owned(),

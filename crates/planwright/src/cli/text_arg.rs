@@ -5,14 +5,14 @@ use std::io::{self, Read};
 
 use planwright_verbs::face::{Failure, Result};
 
-/// No note is longer: what is more belongs in a file of its own.
+/// The limit of a note: a longer text belongs in a file of its own.
 pub(crate) const MAX_BYTES: usize = 1024 * 1024;
 
-/// What to do about a file that cannot be read: where words could have been meant, and where only a file could.
+/// The help for an unreadable file: if text could have been meant, and if only a file could.
 const AT_SIGN: &str = "to begin the text with an at sign, write it twice: @@";
 const NAME: &str = "look whether it is there, and whether you may read it";
 
-/// Returns a text as it is meant. Only one of several can be standard input, which `stdin_is_taken` remembers.
+/// Returns the text that an argument means. Only one of several can be standard input, which `stdin_is_taken` records.
 pub(crate) fn text_of(option: &str, typed: &str, stdin_is_taken: &mut bool) -> Result<String> {
     let text = match typed.strip_prefix('@') {
         _ if typed == "-" => {
@@ -24,7 +24,7 @@ pub(crate) fn text_of(option: &str, typed: &str, stdin_is_taken: &mut bool) -> R
             }
             read(option, "standard input", io::stdin().lock(), MAX_BYTES)?
         }
-        // An at sign of its own is written twice.
+        // A literal at sign is written twice.
         Some(words) if words.starts_with('@') => return bounded(option, words.to_owned()),
         Some(path) => {
             let name = format!("`{path}`");
@@ -36,19 +36,19 @@ pub(crate) fn text_of(option: &str, typed: &str, stdin_is_taken: &mut bool) -> R
     Ok(without_last_end(text))
 }
 
-/// Returns what standard input holds.
+/// Returns the content of standard input.
 pub(crate) fn input_of(option: &str, max_bytes: usize) -> Result<String> {
     read(option, "standard input", io::stdin().lock(), max_bytes).map(without_last_end)
 }
 
-/// Returns what the file holds that an option names.
+/// Returns the content of the file that an option names.
 pub(crate) fn file_of(option: &str, path: &str, max_bytes: usize) -> Result<String> {
     let name = format!("the file `{path}`");
     let file = File::open(path).map_err(|error| unreadable(option, &name, &error, NAME))?;
     read(option, &name, file, max_bytes).map(without_last_end)
 }
 
-/// Returns a text without the end of its last line: what an editor or `echo` ends is not meant to end in the plan.
+/// Returns a text without its last line break, which an editor or `echo` adds.
 fn without_last_end(mut text: String) -> String {
     let end = text
         .strip_suffix('\n')
@@ -81,7 +81,7 @@ fn read(option: &str, name: &str, input: impl Read, max_bytes: usize) -> Result<
     })
 }
 
-/// Returns what the user calls it: an option, or the argument that has no name of its own.
+/// Returns the user's name for it: an option, or the unnamed argument.
 fn called(option: &str) -> String {
     match option {
         "goal" => "GOAL".to_owned(),

@@ -1,4 +1,4 @@
-//! `planwright undo`: takes back the last change.
+//! `planwright undo`: undoes the last change.
 
 use planwright_verbs::undo::{UndoRequest, undo};
 

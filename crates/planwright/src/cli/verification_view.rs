@@ -1,4 +1,4 @@
-//! How verification is shown on the command line while it runs.
+//! Shows verification on the command line while it runs.
 
 use std::io::{self, Write as _};
 
@@ -12,13 +12,13 @@ use super::interrupt;
 use super::output::Output;
 use crate::render::terminal::{Audience, Paint};
 
-/// Where it is printed how commands go.
+/// Where the progress of commands is printed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum VerificationStream {
     Results,
     /// On standard error.
     Remarks,
-    /// Nowhere but at a terminal: the results are for programs.
+    /// Only at a terminal: the results are for programs.
     Nowhere,
 }
 
@@ -52,7 +52,7 @@ impl VerificationObserver for VerificationView<'_> {
                 self.output
                     .remark(&format!("restored before the next command: {files}"));
             }
-            // Only a person who waits needs to know what runs.
+            // Only a person who waits needs to see the active command.
             VerificationEvent::CommandBegins { command } if self.output.stderr_audience() == Audience::Person => {
                 self.output.remark(&format!("  running {}", command_words(command)));
             }
@@ -111,7 +111,7 @@ impl VerificationView<'_> {
     }
 }
 
-/// Returns the result of a command, and the end of its output where it failed.
+/// Returns the result of a command, and the end of its output if it failed.
 fn receipt_lines(receipt: &ReceiptReport, paint: Paint) -> Vec<String> {
     let mut lines = vec![receipt_line(receipt, paint)];
     if !receipt.passed {

@@ -35,7 +35,7 @@ pub(crate) struct Args {
     plan: PlanOption,
 }
 
-/// Longer explanations are cut: each line names a task that can be asked about on its own.
+/// Longer explanations are cut: each line names a task that `why` can explain.
 const MAX_LINES: usize = 60;
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
@@ -58,7 +58,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
 pub(super) struct Explanation {
     /// One item for each reason, broken between words.
     pub(super) lines: Vec<String>,
-    /// Lines with the commands that help.
+    /// Lines with commands that help.
     pub(super) next: Vec<String>,
 }
 
@@ -98,13 +98,13 @@ pub(super) fn explanation(report: &WhyReport, paint: Paint, width: usize) -> Res
     Ok(Explanation { lines, next })
 }
 
-/// The failed attempts of a task, as the run that failed it recorded them.
+/// The failed attempts of a task, from the run that failed it.
 struct Failures {
     /// The number and the reason of each, the newest first.
     attempts: Vec<(u32, String)>,
-    /// That the fence may be why the last one failed.
+    /// The guess that the fence denied an access of the last one.
     denial: Option<String>,
-    /// The command that shows what the last one printed.
+    /// The command that shows the output of the last one.
     log: String,
 }
 
@@ -123,7 +123,7 @@ impl Failures {
     }
 }
 
-/// Returns the commands that help with a failed task, to be pasted.
+/// Returns the commands that help with a failed task, for pasting.
 fn next_lines(report: &WhyReport, linked: &LinkedPlan, log: Option<String>) -> Vec<String> {
     let task_ix = report.task_ix;
     let is_failed = linked
@@ -202,7 +202,7 @@ impl Explainer<'_> {
         hanging(&format!("{sign} {name} "), &says, width)
     }
 
-    /// Adds the reasons of a task and, indented below each, the reasons of what it waits for.
+    /// Adds the reasons of a task and, indented below each, the reasons of the tasks that it waits for.
     fn reasons(&self, lines: &mut Vec<String>, width: usize) {
         let (plan, task_ix) = (&self.linked.plan, self.report.task_ix);
         let mut seen = HashSet::from([task_ix]);
@@ -272,7 +272,7 @@ impl Explainer<'_> {
         }
     }
 
-    /// Returns which tasks may not start because nothing proves this one.
+    /// Returns the tasks that may not start because this one lacks a proof.
     fn unproven_outlook(&self, task_ix: usize) -> String {
         let depends = |&ix: &usize| {
             let mut edges = self.linked.links.of(ix).iter();

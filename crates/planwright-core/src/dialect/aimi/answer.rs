@@ -1,4 +1,4 @@
-//! Converts a planner's stories to the form of the v2.x plan that they are for, if the planner wrote v3.
+//! Converts a planner's stories to the form of a v2.x plan if the planner wrote v3.
 
 use std::collections::BTreeMap;
 
@@ -7,8 +7,8 @@ use crate::document::patch::PlainValue;
 
 type AnswerMembers = Vec<(String, PlainValue)>;
 
-/// Brings the members of a planner's plan to an older form: `passes` instead of `status`, a priority for every story, and no version where
-/// the plan has none. Where priorities alone order the stories, one that depends on others gets a higher number than they have.
+/// Converts the members of a planner's plan to an older form: `passes` instead of `status`, a priority for every story, and no version if
+/// the plan has none. If only priorities order the stories, a story gets a higher number than its dependencies.
 pub(super) fn in_older_form(members: &mut AnswerMembers, form: &str) {
     let has_stages = form == V2_FORM;
     members.retain(|(key, _)| key != "schemaVersion");
@@ -77,7 +77,7 @@ fn priority_of(story: &AnswerMembers) -> Option<i64> {
     }
 }
 
-/// Returns the highest number among the stories that one depends on.
+/// Returns the highest number among a story's dependencies.
 fn latest_dependency(story: &AnswerMembers, priorities: &BTreeMap<String, i64>) -> Option<i64> {
     let Some(PlainValue::Array(on)) = get(story, "dependsOn") else {
         return None;

@@ -18,7 +18,7 @@ use crate::plan::{Field, Plan, Slots};
 /// Writes Aimi plans.
 pub(super) struct AimiWriter;
 
-/// What a planner's plan begins with.
+/// The initial values of a planner's plan.
 static PLANNED: Resets<'static> = Resets {
     head: &[
         Field::SchemaVersion,
@@ -123,7 +123,7 @@ fn metadata(draft: &mut PlanDraft, id_source: &IdSource<'_>, report: &mut Writer
     PlainValue::Object(members)
 }
 
-/// Takes the plan's title; a description beside it has no place here.
+/// Takes the plan's title; the dialect has no further description.
 fn take_plan_title(head: &mut Fields, report: &mut WriterReport) -> String {
     let fields = [Field::Title, Field::Project, Field::Goal, Field::Description];
     let Some(title) = fields.into_iter().find_map(|field| head.take_text(field)) else {
@@ -133,7 +133,7 @@ fn take_plan_title(head: &mut Fields, report: &mut WriterReport) -> String {
     title
 }
 
-/// Words that titles begin with, and the kind of change they mean.
+/// The first words of titles, and the kind of change that they mean.
 const KIND_WORDS: [(&str, &str); 8] = [
     ("feat", "feat"),
     ("fix", "bug"),
@@ -166,7 +166,7 @@ fn take_branch(head: &mut Fields, title: &str, kind: &str, report: &mut WriterRe
     {
         return branch;
     }
-    // Titles often begin with the kind, which the branch says already.
+    // Titles often begin with the kind, which the branch already has.
     let about = title.split_once(": ").filter(|(before, _)| KINDS.contains(before));
     let name = slug(about.map_or(title, |(_, about)| about), 40);
     let branch = format!("{kind}/{}", if name.is_empty() { "plan" } else { &name });
@@ -198,7 +198,7 @@ fn take_date(head: &mut Fields, id_source: &IdSource<'_>, report: &mut WriterRep
     id_source.date().to_owned()
 }
 
-/// Returns a number for every task: in the order in which its plan would take them.
+/// Returns a number for every task, in the order in which its plan would start them.
 fn priorities_of(draft: &PlanDraft, report: &mut WriterReport) -> Vec<usize> {
     let mut order: Vec<usize> = (0..draft.tasks.len()).collect();
     if draft.order == TaskOrder::Stage {
@@ -228,7 +228,7 @@ fn compose_story(
     priority: usize,
     report: &mut WriterReport,
 ) -> Vec<(String, PlainValue)> {
-    // Notes may have any length.
+    // Notes have no length limit.
     let mut whole: Vec<String> = Vec::new();
     let mut short = |field: &'static str, value: String, most: usize| {
         if value.chars().count() > most {
@@ -272,7 +272,7 @@ fn compose_story(
     ]
 }
 
-/// Takes what tells that a task is done: its criteria, else the signal that it is.
+/// Takes the criteria of a task, otherwise its done signal.
 fn take_criteria(fields: &mut Fields) -> Vec<String> {
     let string = |value| match value {
         PlainValue::String(text) => Some(text),
@@ -310,7 +310,7 @@ fn compose_v2(draft: &mut PlanDraft, report: &mut WriterReport) -> Composed {
         metadata.insert(0, member("title", text(one_line(&goal))));
     }
     let mut head = match is_linked {
-        // A version would give the dependencies another meaning.
+        // With a version, the dependencies would have another meaning.
         true => metadata,
         false => vec![
             member("schemaVersion", text("2.2")),

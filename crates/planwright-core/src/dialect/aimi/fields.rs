@@ -3,10 +3,10 @@
 use super::super::table::{FieldShape, FieldSpec, FieldTable};
 use crate::plan::Field;
 
-/// What most fields of both versions are.
+/// The shape of most fields in both versions.
 const TEXT: FieldShape = FieldShape::Text;
 
-/// The kinds of change that a plan may be for.
+/// The kinds of change of a plan.
 pub(super) const KINDS: [&str; 4] = ["feat", "ref", "bug", "chore"];
 
 const STATUSES: FieldShape = FieldShape::Own("one of pending, in_progress, completed, failed, skipped");
@@ -88,7 +88,7 @@ pub(super) static V2_METADATA: FieldTable = FieldTable {
 };
 pub(super) const V2_BRANCH: usize = 2;
 
-/// The fields of a story. The last one is only known in a `prd.json` with dependencies.
+/// The fields of a story. The last one only exists in a `prd.json` with dependencies.
 const V2_STORY_FIELDS: &[FieldSpec] = &[
     FieldSpec::required("id", Field::Id, FieldShape::NonBlank),
     FieldSpec::required("title", Field::Title, TEXT),

@@ -9,7 +9,7 @@ use crate::document::route::Route;
 use crate::document::{NodeKind, NodeRef};
 use crate::plan::{Field, Plan, Status};
 
-/// Returns what makes a v2 plan a v3 plan. Layers come first, then the edges between them, then the numbers.
+/// Returns the migration of a v2 plan to v3. Layers are computed first, then the edges between them, then the numbers.
 pub(super) fn migrate(plan: &Plan, root: NodeRef<'_>, order: &MigrationOrder, id_source: &IdSource<'_>) -> Migration {
     let mut migration = Migration::default();
     migrate_version(root, &mut migration);
@@ -22,7 +22,7 @@ pub(super) fn migrate(plan: &Plan, root: NodeRef<'_>, order: &MigrationOrder, id
         true => layers.n_edges(),
         false => plan.all_dependencies().len(),
     };
-    // The caller refuses this many; there is no use in writing them down.
+    // The caller refuses this many, so they are not written.
     if migration.n_edges > crate::dialect::writer::MAX_EDGES {
         return migration;
     }
@@ -59,7 +59,7 @@ fn migrate_version(root: NodeRef<'_>, migration: &mut Migration) {
     });
 }
 
-/// Adds the number of slots; one that is there already stays unless another is wanted.
+/// Adds the number of slots. An existing one stays unless the user requests another.
 fn migrate_slots(root: NodeRef<'_>, order: &MigrationOrder, migration: &mut Migration) {
     let own = root.get("metadata").and_then(|metadata| metadata.get("maxConcurrency"));
     let slots = order.max_concurrency.unwrap_or(DEFAULT_SLOTS);
@@ -78,7 +78,7 @@ fn migrate_slots(root: NodeRef<'_>, order: &MigrationOrder, migration: &mut Migr
     }
 }
 
-/// Makes the metadata of a `prd.json` from what stands at its root.
+/// Builds the metadata of a `prd.json` from the members of its root.
 fn add_metadata(
     plan: &Plan,
     root: NodeRef<'_>,
@@ -115,7 +115,7 @@ fn add_metadata(
         member("planPath", PlainValue::Null),
         member("maxConcurrency", number(order.max_concurrency.unwrap_or(DEFAULT_SLOTS))),
     ]);
-    // Behind a version that is new itself there is nothing to come after.
+    // A new version member has no span to insert after.
     let place = match root.get("schemaVersion") {
         Some(_) => MemberPosition::After("schemaVersion".to_owned()),
         None => MemberPosition::First,
@@ -127,7 +127,7 @@ fn add_metadata(
         place,
     };
     migration.patches.push(insert);
-    // A title that was the description leaves the description where it is: v3 has no other place for it.
+    // If the title was taken from the description, the description stays: v3 has no other place for it.
     let moved = ["project", "branchName"]
         .into_iter()
         .filter(|key| root.get(key).is_some());
@@ -165,7 +165,7 @@ impl Layers {
         pairs.fold(0, usize::saturating_add)
     }
 
-    /// Returns the stories of the layer before a story's own.
+    /// Returns the stories of the previous layer.
     fn before(&self, plan: &Plan, story_ix: usize) -> &[usize] {
         let stage = plan.tasks().get(story_ix).map_or(0, |story| story.stage as usize);
         let layer = stage.checked_sub(1).and_then(|before| self.members.get(before));
@@ -177,7 +177,7 @@ fn migrate_story(plan: &Plan, story_ix: usize, story: NodeRef<'_>, layers: &Laye
     let status = match plan.tasks().get(story_ix).map(|story| story.status) {
         Some(Status::Done) => "completed",
         Some(Status::Skipped) => "skipped",
-        // Known from the journal alone until now.
+        // Until now known from the journal alone.
         Some(Status::Running) => "in_progress",
         Some(Status::Failed) => "failed",
         _ => "pending",
@@ -198,7 +198,7 @@ fn migrate_story(plan: &Plan, story_ix: usize, story: NodeRef<'_>, layers: &Laye
         value,
         place,
     };
-    // What the other version calls so is in vain in this one, and makes room.
+    // This form ignores the other version's member, which is removed.
     let keeps_dependencies = !plan.has_stages && has("dependsOn");
     let in_vain = ["status", "dependsOn"].into_iter().filter(|key| has(key));
     patches.extend(
@@ -227,7 +227,7 @@ fn migrate_story(plan: &Plan, story_ix: usize, story: NodeRef<'_>, layers: &Laye
     });
 }
 
-/// Returns new numbers where two stories have the same: by layer, then by place.
+/// Returns new numbers if two stories have the same: by layer, then by position.
 fn new_priorities(plan: &Plan, migration: &mut Migration) -> Vec<usize> {
     let mut order: Vec<usize> = (0..plan.tasks().len()).collect();
     order.sort_by_key(|&ix| plan.tasks()[ix].stage);

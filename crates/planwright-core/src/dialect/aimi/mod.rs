@@ -25,7 +25,7 @@ use crate::text::{Span, visible};
 /// The Aimi dialect.
 pub struct Aimi;
 
-/// What the two older forms are called: ordered by priorities, and by dependencies.
+/// The name of the two older forms: ordered by priorities, and by dependencies.
 const V2_FORM: &str = "v2";
 const LINKED_V2_FORM: &str = "prd";
 
@@ -112,7 +112,7 @@ fn is_digits(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Returns true for `US-`, three digits or more, and an optional lower-case letter.
+/// Returns whether an id is `US-`, three digits or more, and an optional lower-case letter.
 fn is_story_id(id: &str) -> bool {
     let Some(rest) = id.strip_prefix("US-") else {
         return false;
@@ -121,20 +121,20 @@ fn is_story_id(id: &str) -> bool {
     digits.len() >= 3 && is_digits(digits)
 }
 
-/// Returns true for what the specification lets a branch be called.
+/// Returns whether the specification allows the name of a branch.
 pub fn is_branch(name: &str) -> bool {
     let mut bytes = name.bytes();
     bytes.next().is_some_and(|byte| byte.is_ascii_alphanumeric())
         && bytes.all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'/' | b'_' | b'-'))
 }
 
-/// Returns what in a text `aimi-cli validate-stories` calls suspicious.
+/// Returns the part of a text that `aimi-cli validate-stories` calls suspicious.
 pub fn suspicious_part(text: &str) -> Option<&'static str> {
     const PARTS: [&str; 5] = ["ignore previous", "system:", "instructions", "$(", "`"];
     let mut folded = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
-            // What the original's regular expressions take for these letters when case does not count.
+            // The original's regular expressions match these characters to letters, ignoring case.
             'ſ' => folded.push('s'),
             'ﬅ' | 'ﬆ' => folded.push_str("st"),
             c => folded.push(c.to_ascii_lowercase()),
@@ -172,7 +172,7 @@ fn check_name(plan: &Plan, path: &str) -> Vec<Diagnostic> {
         );
         return found;
     };
-    // After a bad bracket it is unclear whose title or date was read.
+    // After an unbalanced bracket, the title or date may belong to another object.
     if plan.is_doubtful {
         return found;
     }

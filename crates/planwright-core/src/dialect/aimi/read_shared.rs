@@ -1,4 +1,4 @@
-//! What the readers of both versions of Aimi's files share: sentences, and checks of names, lengths and members.
+//! Shared by the readers of both versions of Aimi's files: sentences, and checks of names, lengths and members.
 
 use super::super::reader::{FindingTexts, PlanReader, excerpt};
 use super::super::rules::INVALID_FIELD;
@@ -41,7 +41,7 @@ fn field_of(owner: &str, field: &str) -> String {
     format!("{owner}{dot}{field}")
 }
 
-/// Says what a field must be, more closely than its shape does.
+/// Returns the requirement for a field, in more detail than its shape.
 fn fix_of(spec: &FieldSpec) -> String {
     match (spec.field, spec.shape) {
         (Field::Id, _) => "an id like \"US-001\"".to_owned(),
@@ -56,7 +56,7 @@ fn fix_of(spec: &FieldSpec) -> String {
     }
 }
 
-/// Reports something among the stories that is none; it keeps its place.
+/// Reports a story that is no object; it keeps its position.
 pub(super) fn report_no_story<'d>(reader: &mut PlanReader<'d>, node: NodeRef<'d>, position: usize) {
     if node.kind() != NodeKind::Invalid {
         let message = format!("Invalid tasks.json - userStories[{position}] is missing or invalid.");
@@ -66,7 +66,7 @@ pub(super) fn report_no_story<'d>(reader: &mut PlanReader<'d>, node: NodeRef<'d>
     reader.placeholder(node);
 }
 
-/// Returns how the specification names a story: its id, else its place.
+/// Returns the specification's name for a story: its id, otherwise its position.
 pub(super) fn story_label(id: Option<NodeRef<'_>>, position: usize) -> String {
     match id.and_then(NodeRef::text) {
         Some(id) if !id.is_empty() => excerpt(&id),
@@ -81,7 +81,7 @@ pub(super) fn check_length(
     field: &str,
     most: usize,
 ) -> Option<Diagnostic> {
-    // Bytes bound characters, so short texts need not be counted.
+    // Bytes bound characters, so short texts need no count.
     if node.span().len() <= most {
         return None;
     }
@@ -94,9 +94,9 @@ pub(super) fn check_length(
 
 /// What to do with a member of the other schema version.
 pub(super) enum MemberFix {
-    /// Write this in its place.
+    /// Replace it with this text.
     Write(String),
-    /// Remove it, with the comma that goes with it.
+    /// Remove it, with its comma.
     Remove(Span),
 }
 
@@ -132,7 +132,7 @@ pub(super) fn other_version(
     })
 }
 
-/// Reports a branch that the specification does not let be called so.
+/// Reports a branch whose name the specification does not allow.
 pub(super) fn check_branch(node: Option<NodeRef<'_>>, owner: &str, severity: Severity) -> Option<Diagnostic> {
     let node = node?;
     let name = node.text()?;
@@ -152,12 +152,12 @@ pub(super) fn check_criteria<'d>(
     items.filter_map(move |item| check_length(item, owner, "acceptanceCriteria", 300))
 }
 
-/// Returns whether a list of texts holds one exactly.
+/// Returns whether a list of texts contains exactly this one.
 pub(super) fn contains_text(list: NodeRef<'_>, text: &str) -> bool {
     list.elements().any(|item| item.is_text(text))
 }
 
-/// Returns what an item of a list of ids means.
+/// Returns the target of an item in a list of ids.
 pub(super) fn id_target<'d>(reader: &mut PlanReader<'d>, item: NodeRef<'d>) -> DependencyTarget {
     match item.resolved().kind() {
         NodeKind::String => DependencyTarget::Id(reader.text(item)),

@@ -14,7 +14,7 @@ use crate::diagnostic::{Diagnostic, Severity};
 use crate::document::{NodeKind, NodeRef};
 use crate::plan::{PlanBuilder, Priority, Status};
 
-/// Reads a v2.x file; `found` holds what is already known about its version.
+/// Reads a v2.x file; `found` has the findings about its version.
 pub(super) fn read(input: &DialectInput<'_>, root: NodeRef<'_>, found: Vec<Diagnostic>) -> PlanReading {
     let has_stages = !has_dependencies(root);
     let form = if has_stages { V2_FORM } else { LINKED_V2_FORM };
@@ -26,7 +26,7 @@ pub(super) fn read(input: &DialectInput<'_>, root: NodeRef<'_>, found: Vec<Diagn
     reader.finish()
 }
 
-/// Returns whether the stories of a file say themselves what they wait for. The specification of 2.x knows no such field.
+/// Returns whether the stories of a file have dependencies. The specification of 2.x has no such field.
 fn has_dependencies(root: NodeRef<'_>) -> bool {
     let stories = root.get("userStories").into_iter().flat_map(NodeRef::elements);
     let mut lists = stories.filter_map(|story| story.get("dependsOn"));

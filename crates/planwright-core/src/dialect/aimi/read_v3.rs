@@ -22,7 +22,7 @@ use crate::document::{NodeKind, NodeRef};
 use crate::plan::{Dependency, DependencyTarget, PlanBuilder, Priority, Slots, TaskName, Text};
 use crate::text::{Span, visible};
 
-/// Reads a v3 file; `found` holds what is already known about its version.
+/// Reads a v3 file; `found` has the findings about its version.
 pub(super) fn read(input: &DialectInput<'_>, root: Option<NodeRef<'_>>, found: Vec<Diagnostic>) -> PlanReading {
     let builder = PlanBuilder::new(input.source, PROFILE.name, "v3", &LIFECYCLE);
     let mut reader = PlanReader::new(builder, &VOICE);
@@ -35,7 +35,7 @@ pub(super) fn read(input: &DialectInput<'_>, root: Option<NodeRef<'_>>, found: V
 
 fn read_root<'d>(reader: &mut PlanReader<'d>, root: NodeRef<'d>) {
     let mut found = reader.sort(root, &ROOT);
-    // A missing version has been reported with what the file seems to be.
+    // The finding about a missing version names the probable version.
     found.excuse(ROOT_VERSION);
     reader.report_misnamed(&mut found, &ROOT, &|| "the root".to_owned());
     reader.record_head(&found, &ROOT, &String::new);
@@ -124,7 +124,7 @@ fn read_story<'d>(reader: &mut PlanReader<'d>, node: NodeRef<'d>, position: usiz
     {
         reader.builder.task_mut(story_ix).priority = Priority(number);
         let earlier = priorities.add(number, priority.span(), story_ix);
-        // Doubles hold only so many digits: what is written differently beyond that is not the same.
+        // Doubles hold only so many digits: beyond those, different texts are different numbers.
         let is_same = |span: Span| number.abs() < 9e15 || reader_slice(priority, span) == priority.slice();
         if let Some((earlier, span)) = earlier.filter(|&(_, span)| is_same(span)) {
             let earlier = visible(&reader.builder.plan().task_name(earlier)).into_owned();
@@ -164,7 +164,7 @@ fn report_strays<'d>(reader: &mut PlanReader<'d>, found: &mut ObjectFields<'d>, 
     let said = ["passes", "skipped"].into_iter().find(|key| flag(key).is_some());
     let mut strays = Vec::new();
     for key in ["passes", "skipped"] {
-        // What both flags say goes into one status, in the place of the first; the other one is then in vain.
+        // Both flags become one status, in place of the first; the other one is then useless.
         let text = status
             .filter(|_| !has_status && said == Some(key))
             .map(|status| format!("\"status\": \"{status}\""));
@@ -182,7 +182,7 @@ fn report_strays<'d>(reader: &mut PlanReader<'d>, found: &mut ObjectFields<'d>, 
             )
         }));
     }
-    // The status is not missing but said in the other version's way, which is the error then.
+    // The status is not missing but written in the other version's form, which is the error.
     if said.is_some() && !has_status {
         found.excuse(STATUS);
         strays = strays
@@ -251,7 +251,7 @@ fn missing_typecheck(criteria: NodeRef<'_>, owner: &dyn Fn() -> String) -> Diagn
     let edit = match items.as_slice() {
         [] => Replacement::new(criteria.span(), "[\"Typecheck passes\"]"),
         [.., last] => {
-            // The separator is copied from the file: what stands before the last item, behind its comma.
+            // The separator is copied from the file: the text before the last item, after its comma.
             let start = match items.len() {
                 1 => criteria.span().start + 1,
                 n => items[n - 2].span().end,
@@ -268,8 +268,8 @@ fn missing_typecheck(criteria: NodeRef<'_>, owner: &dyn Fn() -> String) -> Diagn
     diagnostic.with_safe_fix("add \"Typecheck passes\"", vec![edit])
 }
 
-/// Makes references that are not written as ids unreadable, unless a story has such an id: they have been
-/// reported as such, and need not be reported as unknown, too.
+/// Marks malformed references as unreadable, unless a story has such an id. They are already reported, and must not be reported as unknown,
+/// too.
 fn forget_odd_references(builder: &mut PlanBuilder) {
     let plan = builder.plan();
     let is_odd = |text: Text| !is_story_id(plan.str(text));
@@ -297,17 +297,17 @@ fn forget_odd_references(builder: &mut PlanBuilder) {
     });
 }
 
-/// Priorities seen so far.
+/// The priorities so far.
 #[derive(Default)]
 struct Priorities {
-    /// The last one, with its story: files usually count up, and then no table is needed.
+    /// The last one, with its story: most files count up, and then no table is needed.
     highest: Option<f64>,
     seen: Vec<(f64, Span, usize)>,
     by_value: Option<HashMap<u64, usize>>,
 }
 
 impl Priorities {
-    /// Adds a priority and returns the story that has it already.
+    /// Adds a priority, and returns the story that already has it.
     fn add(&mut self, number: f64, span: Span, story_ix: usize) -> Option<(usize, Span)> {
         let rises = self.highest.is_none_or(|highest| number > highest);
         self.seen.push((number, span, story_ix));

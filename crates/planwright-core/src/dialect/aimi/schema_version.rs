@@ -8,7 +8,7 @@ use super::{is_digits, read_v2, read_v3};
 use crate::diagnostic::{Diagnostic, Replacement};
 use crate::document::{NodeKind, NodeRef};
 
-/// What the file says it is.
+/// The version that a file declares.
 #[derive(Clone, Copy, PartialEq)]
 enum AimiSchema {
     V3,
@@ -31,7 +31,7 @@ pub(super) fn read(input: &DialectInput<'_>) -> PlanReading {
     }
 }
 
-/// Finds the schema version; says so where it is unusual, missing or unknown.
+/// Finds the schema version, and reports an unusual, missing or unknown one.
 fn schema_of(root: NodeRef<'_>, found: &mut Vec<Diagnostic>) -> AimiSchema {
     let Some(node) = root.get("schemaVersion") else {
         return schema_of_unversioned(root, found);
@@ -75,7 +75,7 @@ fn schema_of(root: NodeRef<'_>, found: &mut Vec<Diagnostic>) -> AimiSchema {
     if meant == "3.0" { AimiSchema::V3 } else { AimiSchema::V2 }
 }
 
-/// A file without a version is v2 if its stories say `passes` or it has the shape of a `prd.json`.
+/// Returns v2 for a file without a version if its stories have `passes` or it has the shape of a `prd.json`.
 fn schema_of_unversioned(root: NodeRef<'_>, found: &mut Vec<Diagnostic>) -> AimiSchema {
     let stories = root.get("userStories");
     let any_has =

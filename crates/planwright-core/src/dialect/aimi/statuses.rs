@@ -12,7 +12,7 @@ use crate::plan::{Field, Lifecycle, Machine, Plan, Slots, State, TaskOrder, Word
 /// The words of v3 for pending, running, done, failed and skipped.
 pub(super) const WORDS: [&str; 5] = ["pending", "in_progress", "completed", "failed", "skipped"];
 
-/// How many stories may run at once where the file names no number.
+/// The default number of parallel stories.
 pub(super) const DEFAULT_SLOTS: u32 = 4;
 
 pub(super) static LIFECYCLE: Lifecycle = Lifecycle {
@@ -88,7 +88,7 @@ impl Edits for Aimi {
     }
 
     fn default_of(&self, field: Field) -> Option<PlainValue> {
-        // The seed has every story end with this one.
+        // The specification ends every story with this one.
         let criterion = || PlainValue::String("Typecheck passes".to_owned());
         (field == Field::Criteria).then(|| PlainValue::Array(vec![criterion()]))
     }
@@ -99,7 +99,7 @@ impl Edits for Aimi {
         let owner = Owner::Task(step.task_ix);
         if is_v2(plan.form) {
             let mut set = |field, value: bool| {
-                // `skipped` is left out of most files: it is added only to say yes.
+                // Most files omit `skipped`: it is only added to be true.
                 let is_there = plan.value(&plan.tasks()[step.task_ix], field).is_some();
                 if value || is_there {
                     changes.push(FieldEdit::set(owner, field, PlainValue::Bool(value)));

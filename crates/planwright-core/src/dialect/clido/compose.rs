@@ -23,7 +23,7 @@ static RESETS: Resets<'static> = Resets {
     overlooked: &[],
 };
 
-/// What a planner's plan begins with.
+/// The initial values of a planner's plan.
 static PLANNED: Resets<'static> = Resets {
     head: &[Field::Id, Field::CreatedAt],
     task: &[Field::Status, Field::Skip],
@@ -175,7 +175,7 @@ fn word_of(complexity: Option<i64>, task_ix: usize, report: &mut WriterReport) -
     word
 }
 
-/// Returns the id that clido makes from a goal; beyond the first try one that differs.
+/// Returns the id that clido derives from a goal; after the first try, a different one.
 pub(super) fn plan_id(goal: &str, tries: u32) -> String {
     let hash = goal
         .bytes()

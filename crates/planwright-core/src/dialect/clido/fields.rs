@@ -30,7 +30,7 @@ pub(super) static FLAT: FieldTable = FieldTable {
         FieldSpec::optional("created_at", Field::CreatedAt, FieldShape::Time),
     ],
 };
-/// The place of the list of tasks in both forms.
+/// The index of the list of tasks in both forms.
 pub(super) const TASKS: usize = 1;
 
 const STATUSES: FieldShape = FieldShape::Own("one of pending, running, done, failed, skipped");

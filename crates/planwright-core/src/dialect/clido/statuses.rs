@@ -1,4 +1,4 @@
-//! The statuses of clido tasks: what a failure and a skip do, and the fields that a change of state writes.
+//! The statuses of clido tasks: the effects of a failure and a skip, and the fields that a change of state writes.
 
 use super::super::{Edits, LocatedPlan, RecordedMove, next_id_in_style};
 use super::Clido;
@@ -8,7 +8,7 @@ use crate::edit::{FieldEdit, Owner};
 use crate::plan::lifecycle::{OnFailure, PLAIN_WORDING};
 use crate::plan::{Field, Lifecycle, Machine, Plan, Slots, State, TaskOrder, Verb};
 
-/// clido's policy: a failure skips what depends on it; four tasks at once.
+/// clido's policy: a failure skips its dependents; four tasks at once.
 pub(super) static LIFECYCLE: Lifecycle = Lifecycle {
     skipped_satisfies: true,
     on_failure: OnFailure::DependentsSkipped,
@@ -42,7 +42,7 @@ impl Edits for Clido {
     }
 }
 
-/// Returns what becomes of a task's notes. They are for the agent that takes the task: what was there stays.
+/// Returns the change of a task's notes. They are for the task's agent: existing text stays.
 fn notes_change(plan: &Plan, recorded: &RecordedMove<'_>) -> Option<FieldEdit> {
     let RecordedMove { step, request } = recorded;
     let old = plan.task_str(&plan.tasks()[step.task_ix], Field::Notes);
@@ -57,7 +57,7 @@ fn notes_change(plan: &Plan, recorded: &RecordedMove<'_>) -> Option<FieldEdit> {
         }
         Some(cause) => notes = notes.and_then(|notes| without_cause(&notes, &cause)),
         None => {
-            // Who takes a task up again by its name does so for whatever reason it was skipped.
+            // A verb that names a skipped task clears every skip cause.
             for cause in causes.iter().filter(|_| step.from == State::Skipped) {
                 notes = notes.and_then(|notes| without_cause(&notes, cause));
             }

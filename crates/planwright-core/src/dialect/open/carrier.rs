@@ -7,17 +7,17 @@ use crate::diagnostic::Diagnostic;
 use crate::document::{DocumentFormat, NodeKind, Parsed, json, yaml};
 use crate::text::{SourceText, Span};
 
-/// A text with its document, and the part of the text that the document is.
+/// A text with its document, and the span of the document in the text.
 pub(super) struct CarriedDocument {
     pub(super) carrier: CarrierKind,
     pub(super) parsed: Option<Parsed>,
-    /// The JSON inside prose or a fence; none where the document is the whole text.
+    /// The span of JSON inside prose or a fence; none if the document is the whole text.
     pub(super) prose: Option<Span>,
 }
 
 impl CarriedDocument {
-    /// Takes the document of a whole text that was parsed before. Where the text looks like something else by now, it is opened as
-    /// the next verb would open it.
+    /// Uses the document of a whole text that was parsed before. If the text now looks like something else, it is opened as the next
+    /// command would open it.
     pub(super) fn of(parsed: Parsed, choice: &Choice<'_>) -> Self {
         let carrier = match parsed.document.format() {
             DocumentFormat::Json => CarrierKind::Json,
@@ -88,14 +88,14 @@ impl CarriedDocument {
             .map_or(Vec::new(), |parsed| parsed.diagnostics.clone())
     }
 
-    /// Returns the finding about the prose that the plan stands in.
+    /// Returns the finding about the prose around the plan.
     pub(super) fn prose_finding(&self, choice: &Choice<'_>, dialect: &dyn Dialect) -> Option<Diagnostic> {
         Some(prose_finding(self.parsed.as_ref()?, self.prose?, choice, dialect))
     }
 }
 
-/// Returns the text as a whole in YAML, where it is a plan in it. A file that is called YAML may be broken, or no plan at all:
-/// either is reported as such, and not as the JSON that it quotes.
+/// Returns the whole text as YAML, if it is a plan in YAML. A file with a YAML name may be broken, or no plan at all: that is reported,
+/// instead of errors in JSON that it quotes.
 fn whole_yaml(source: &SourceText, choice: &Choice<'_>, likely: CarrierKind) -> Option<CarriedDocument> {
     let opened = CarriedDocument::in_carrier(source, CarrierKind::Yaml);
     let is_sound = opened
@@ -111,11 +111,11 @@ fn whole_yaml(source: &SourceText, choice: &Choice<'_>, likely: CarrierKind) -> 
     (is_plan || is_document).then_some(opened)
 }
 
-/// Returns what a text seems to be written in, without parsing it.
+/// Returns the probable format of a text, without parsing it.
 fn likely_carrier(text: &str, choice: &Choice<'_>) -> CarrierKind {
     let named = named(choice.path);
     let claimed = || choice.dialects.iter().find_map(|dialect| dialect.claims(text));
-    // Braces begin JSON and YAML's flow style alike, and a page of Markdown may begin with one: the name of the file decides.
+    // Braces begin JSON and YAML's flow style alike, and a Markdown page may begin with one: the file's name decides.
     if text.trim_start_matches('\u{feff}').trim_start().starts_with(['{', '[']) {
         return match named {
             Some(CarrierKind::Yaml) => CarrierKind::Yaml,

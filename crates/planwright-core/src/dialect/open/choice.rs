@@ -1,4 +1,4 @@
-//! The dialects that a text may be of, and what its path and its beginning say, without parsing it.
+//! The possible dialects of a text, and what its path and its first bytes show without parsing.
 
 use super::super::{CarrierKind, DIALECTS, Dialect, DialectInput, DiskFacts, Fit};
 
@@ -6,16 +6,16 @@ use super::super::{CarrierKind, DIALECTS, Dialect, DialectInput, DiskFacts, Fit}
 pub struct Choice<'a> {
     /// The dialects to choose from.
     pub dialects: &'a [&'static dyn Dialect],
-    /// The one to use whatever the content says.
+    /// The dialect to use regardless of the content.
     pub forced: Option<&'static dyn Dialect>,
     /// The path of the text, with `/` as separator.
     pub path: Option<&'a str>,
-    /// What the disk says.
+    /// Facts from the disk.
     pub facts: &'a DiskFacts,
 }
 
 impl<'a> Choice<'a> {
-    /// Returns the choice between all dialects by the content of the text alone.
+    /// Returns the choice among all dialects by the content of the text alone.
     pub fn by_content(facts: &'a DiskFacts) -> Self {
         Choice {
             dialects: DIALECTS,
@@ -26,10 +26,10 @@ impl<'a> Choice<'a> {
     }
 }
 
-/// A fit from which on a file is a plan wherever it lies.
+/// The fit from which on a file is a plan at any path.
 pub(super) const CERTAIN: Fit = 70;
 
-/// Returns the dialects that may be written as the text is, each with how well the text fits it.
+/// Returns the dialects that use the text's format, each with its fit.
 pub(super) fn fits<'c>(
     input: &'c DialectInput<'_>,
     choice: &'c Choice<'_>,
@@ -39,7 +39,7 @@ pub(super) fn fits<'c>(
     carried.map(|dialect| (dialect.sniff(input), dialect))
 }
 
-/// Returns how well a text fits the dialect that it fits best.
+/// Returns the best fit of a text.
 pub(super) fn best_fit(input: &DialectInput<'_>, choice: &Choice<'_>) -> Fit {
     fits(input, choice).map(|(fit, _)| fit).max().unwrap_or(0)
 }
@@ -54,7 +54,7 @@ pub(super) fn named(path: Option<&str>) -> Option<CarrierKind> {
     }
 }
 
-/// Returns true where a text is JSON from its first character on. A comment in front is a fault of JSON, not a sentence about it.
+/// Returns whether a text is JSON from its first character on. A leading comment is an error in JSON, not prose about it.
 pub(super) fn begins_as_json(text: &str) -> bool {
     let body = text.trim_start_matches('\u{feff}').trim_start();
     ["{", "[", "//", "/*"].iter().any(|begin| body.starts_with(begin))

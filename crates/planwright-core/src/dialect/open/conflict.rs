@@ -9,10 +9,10 @@ const BASE: &str = "||||||| ";
 const BETWEEN: &str = "=======";
 const THEIRS: &str = ">>>>>>> ";
 
-/// Follows the code fences of Markdown: what they quote are examples, unless it is the JSON of a contract.
+/// Tracks Markdown code fences: their content is an example, unless it is the JSON of a contract.
 #[derive(Default)]
 struct FenceTracker {
-    /// The marks that the open fence ends with, and whether it is of JSON.
+    /// The marker that closes the open fence, and whether its content is JSON.
     open: Option<(String, bool)>,
 }
 
@@ -39,10 +39,10 @@ impl FenceTracker {
     }
 }
 
-/// How many are reported.
+/// How many conflicts are reported.
 const MAX_FOUND: usize = 20;
 
-/// A line with its place.
+/// A line with its number.
 #[derive(Clone, Copy)]
 struct NumberedLine<'s> {
     number: usize,

@@ -1,4 +1,4 @@
-//! From a text to a plan: its format, its dialect, and what it is wrapped in.
+//! From a text to a plan: its format, its dialect, and its wrapping.
 
 mod carrier;
 mod choice;
@@ -16,12 +16,12 @@ use crate::document::{NodeKind, NodeRef, Parsed};
 use crate::text::SourceText;
 pub use choice::Choice;
 
-/// Reads a text into a plan, in the dialect that fits it.
+/// Reads a text as a plan, in the dialect that matches it best.
 pub fn read(source: &SourceText, choice: &Choice<'_>) -> PlanReading {
     read_keeping(source, choice, None).0
 }
 
-/// Does the same, and returns the document as well; takes it where the text was parsed before.
+/// Like `read`, and returns the document as well. Uses the document if the text was parsed before.
 pub(crate) fn read_keeping(
     source: &SourceText,
     choice: &Choice<'_>,
@@ -69,7 +69,7 @@ fn read_opened(source: &SourceText, choice: &Choice<'_>, opened: &CarriedDocumen
     reading
 }
 
-/// Returns why a text is not worth parsing at all.
+/// Returns why a text is not parsed at all.
 fn unreadable(source: &SourceText) -> Vec<Diagnostic> {
     match no_text(source) {
         Some(finding) => vec![finding],
@@ -120,7 +120,7 @@ fn damage(source: &SourceText) -> Option<Diagnostic> {
     )
 }
 
-/// Returns true where a line is this heading, at the second level. Finds the words first: most of a long text is none.
+/// Returns whether a text has this heading, at the second level. Searches for the words first: most of a long text does not contain them.
 pub(super) fn has_heading(text: &str, title: &str) -> bool {
     memchr::memmem::find_iter(text.as_bytes(), title.as_bytes()).any(|at| {
         let start = text[..at].rfind('\n').map_or(0, |newline| newline + 1);
@@ -135,7 +135,7 @@ pub(super) fn frontmatter_lines(text: &str) -> impl Iterator<Item = &str> {
     text.lines().skip(1).take_while(|line| line.trim_end() != "---")
 }
 
-/// Chooses the dialect: the forced one, else the best fit, with the path as tie-break.
+/// Chooses the dialect: the forced one, otherwise the best fit, with the path as tie-break.
 fn decide(input: &DialectInput<'_>, choice: &Choice<'_>, found: &mut Vec<Diagnostic>) -> Option<&'static dyn Dialect> {
     let whole = input.parsed.and_then(|parsed| parsed.document.root());
     let decided = choice.forced.or_else(|| sniff(input, choice, found));
@@ -152,7 +152,7 @@ fn sniff(input: &DialectInput<'_>, choice: &Choice<'_>, found: &mut Vec<Diagnost
     let best = fits.iter().map(|&(fit, _)| fit).max().unwrap_or(0);
     let equals = fits.iter().filter(|&&(fit, _)| fit == best);
     let mut equals: Vec<_> = equals.map(|&(_, dialect)| dialect).collect();
-    // A path decides between equals; alone only where the content says nothing at all.
+    // A path decides between equal fits; it decides alone only if the content shows nothing.
     let at_home = |dialect: &&dyn Dialect| input.path.is_some_and(|path| dialect.lives_at(path));
     if best == 0 || (equals.len() > 1 && equals.iter().any(at_home)) {
         equals.retain(at_home);
@@ -194,7 +194,7 @@ fn no_dialect(input: &DialectInput<'_>, choice: &Choice<'_>) -> Diagnostic {
     }
 }
 
-/// Returns true where a path fits one of these places, at any depth.
+/// Returns whether a path matches one of these patterns, at any depth.
 pub(super) fn fits_place(places: &[&str], path: &str) -> bool {
     places.iter().any(|place| {
         let (own_folder, name) = path.rsplit_once('/').unwrap_or(("", path));
@@ -221,7 +221,7 @@ pub fn recognise(source: &SourceText, path: Option<&str>) -> Option<&'static str
     let opened = CarriedDocument::new(source, &choice);
     let input = opened.input(source, &choice);
     let certain = fits(&input, &choice).filter(|&(fit, _)| fit >= CERTAIN);
-    // A document that merely quotes a plan is not one.
+    // A document that merely quotes a plan is none.
     if opened.prose.is_some() {
         return None;
     }

@@ -7,7 +7,7 @@ use crate::diagnostic::{Diagnostic, Replacement, Severity};
 use crate::document::{NodeKind, NodeRef, Parsed, Style, yaml};
 use crate::text::{SourceText, Span, visible};
 
-/// Returns the JSON inside prose or a code fence, found as clido finds it; none where the text is JSON alone.
+/// Returns the span of JSON inside prose or a code fence, found as clido finds it; none if the text is only JSON.
 pub(super) fn json_in_prose(source: &SourceText) -> Option<Span> {
     let start = source.bom_len();
     let text = &source.as_str()[start..];
@@ -15,7 +15,7 @@ pub(super) fn json_in_prose(source: &SourceText) -> Option<Span> {
         return None;
     }
     let inner = |from: usize| {
-        // The fence that closes stands at the beginning of a line; three backticks inside a string do not close.
+        // The closing fence is at the start of a line; three backticks inside a string do not close.
         let at_line = text[from..].find("\n```").map(|at| at + 1);
         let to = from + at_line.or_else(|| text[from..].find("```"))?;
         let inside = &text[from..to];
@@ -35,7 +35,7 @@ pub(super) fn json_in_prose(source: &SourceText) -> Option<Span> {
     Some(Span::new(start + from, start + to))
 }
 
-/// Reports that a plan stands inside other text. The fix is safe only where it removes nothing but white space and fences.
+/// Reports a plan inside other text. The fix is safe only if it removes nothing but white space and fences.
 pub(super) fn prose_finding(parsed: &Parsed, inside: Span, choice: &Choice<'_>, dialect: &dyn Dialect) -> Diagnostic {
     let source = parsed.document.source();
     let around = [
@@ -60,7 +60,7 @@ pub(super) fn prose_finding(parsed: &Parsed, inside: Span, choice: &Choice<'_>, 
     } else {
         diagnostic.with_help("remove the text around it")
     };
-    // A plan that does not parse may end elsewhere.
+    // The end of a plan that does not parse is uncertain.
     if !parsed.diagnostics.is_empty() {
         return diagnostic;
     }
@@ -79,7 +79,7 @@ pub(super) fn prose_finding(parsed: &Parsed, inside: Span, choice: &Choice<'_>, 
     }
 }
 
-/// Returns true where the text around a plan is a document in its own carrier: a page of Markdown, or sound YAML.
+/// Returns whether the text around a plan is a document in its own format: a Markdown page, or valid YAML.
 fn is_document(source: &SourceText, choice: &Choice<'_>) -> bool {
     match named(choice.path) {
         Some(CarrierKind::Markdown) => true,
@@ -95,7 +95,7 @@ fn is_document(source: &SourceText, choice: &Choice<'_>) -> bool {
     }
 }
 
-/// Keys under which language models hide a whole plan.
+/// Keys with which language models wrap a whole plan.
 const WRAPPERS: &[&str] = &[
     "plan",
     "prd",
@@ -109,7 +109,7 @@ const WRAPPERS: &[&str] = &[
     "tasksJson",
 ];
 
-/// Returns the plan inside `{"plan": { … }}`, where the outer object is no plan and the inner one is.
+/// Returns the plan inside `{"plan": { … }}`, if the outer object is no plan and the inner one is.
 pub(super) fn wrapped<'a>(root: NodeRef<'a>, input: &DialectInput<'a>, choice: &Choice<'_>) -> Option<NodeRef<'a>> {
     if root.kind() != NodeKind::Object || best_fit(input, choice) > 0 {
         return None;
@@ -148,14 +148,13 @@ pub(super) fn unwrapping(outer: NodeRef<'_>, inner: NodeRef<'_>) -> Diagnostic {
     }
 }
 
-/// Moves the lines of a collection to the left: a block by as much as its first line is indented, one in braces by
-/// as much as the line of its closing brace is.
+/// Reduces the indentation of a collection's lines: for a block by that of its first line, for braces by that of the closing brace's line.
 fn dedent(inner: NodeRef<'_>) -> Vec<Replacement> {
     let source = inner.document().source();
     let span = inner.span();
     let measured = match inner.style() {
         Style::Block => span.start as usize,
-        // Where the closing brace is missing, any character may stand there.
+        // If the closing brace is missing, any character may be there.
         _ => source
             .as_str()
             .floor_char_boundary((span.end as usize).saturating_sub(1)),

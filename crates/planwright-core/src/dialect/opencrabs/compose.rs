@@ -16,7 +16,7 @@ use crate::plan::Field;
 /// Writes OpenCrabs plans.
 pub(super) struct OpenCrabsWriter;
 
-/// What import makes anew. The rest of a task, and `max_retries`, keep what was given.
+/// The fields that import resets. Other fields of a task, and `max_retries`, keep their given values.
 static TASK_RESETS: &[Field] = &[
     Field::Id,
     Field::Position,
@@ -151,7 +151,7 @@ fn plan_state(draft: &mut PlanDraft, id_source: &IdSource<'_>, report: &mut Writ
     ]
 }
 
-/// Returns the plan's status: what its tasks say.
+/// Returns the plan's status, from its tasks.
 fn plan_status(draft: &mut PlanDraft) -> &'static str {
     let states = || draft.tasks.iter().map(|task| &task.state);
     let status = match () {
@@ -198,7 +198,7 @@ fn compose_task(
     members.push(member("title", text(title)));
     members.push(member("description", text(description)));
     members.push(member("task_type", text(kind)));
-    // The field is left out where there are none, as OpenCrabs asks.
+    // The field is omitted without dependencies, as OpenCrabs requires.
     if !task.dependencies.is_empty() {
         members.push(member("dependencies", references(&task.dependencies, ids)));
     }
@@ -217,7 +217,7 @@ fn compose_task(
     members
 }
 
-/// Returns dependencies by id; by number, counted from 1, where tasks have none.
+/// Returns dependencies by id; by number from 1 if tasks have no ids.
 fn references(dependencies: &[u32], ids: &[(String, bool)]) -> PlainValue {
     let reference = |&place: &u32| match ids.get(place as usize) {
         Some((id, _)) => text(id.as_str()),
@@ -242,7 +242,7 @@ fn task_state(task: &mut DraftTask, task_ix: usize, report: &mut WriterReport) -
         Some(PlainValue::Array(_)) => fields.take(Field::History),
         _ => None,
     };
-    // What a finished task has touched is what it has made.
+    // The files that a finished task touched are its artifacts.
     let artifacts = fields.take_texts(Field::Artifacts).or_else(|| match task.state {
         DraftState::Done => fields.take_texts(Field::Files),
         _ => None,
@@ -265,7 +265,7 @@ fn task_state(task: &mut DraftTask, task_ix: usize, report: &mut WriterReport) -
     ]
 }
 
-/// Verbs that tasks begin with, and the type of task they mean.
+/// The first verbs of tasks, and the task type that they mean.
 const VERBS: [(&str, &str); 24] = [
     ("research", "research"),
     ("read", "research"),

@@ -23,7 +23,7 @@ pub(super) const TASK_TYPES: &[&str] = &[
     "configuration",
 ];
 
-/// Types the original code knows beyond its own documentation.
+/// Types that the original code accepts beyond its documentation.
 pub(super) const UNDOCUMENTED_TYPES: &[&str] = &["refactor", "build"];
 
 pub(super) static PLAN: FieldTable = FieldTable {
@@ -81,5 +81,5 @@ pub(super) const ID: usize = 6;
 pub(super) const ORDER: usize = 7;
 pub(super) const STATUS: usize = 8;
 
-/// Fields that import overwrites, so that giving them in the minimal form is in vain.
+/// Fields that import overwrites, so that values in the minimal form are ignored.
 pub(super) const GENERATED: &[usize] = &[ID, ORDER, STATUS, 9, 10, 11, 12, 14, 15];

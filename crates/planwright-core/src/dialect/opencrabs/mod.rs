@@ -129,7 +129,7 @@ impl Dialect for OpenCrabs {
     }
 }
 
-/// Returns whether a text is a UUID, as OpenCrabs makes ids.
+/// Returns whether a text is a UUID, as OpenCrabs creates ids.
 fn is_uuid(text: &str) -> bool {
     text.len() == 36
         && text.bytes().enumerate().all(|(at, byte)| match at {

@@ -1,4 +1,4 @@
-//! The meaning of whole numbers among dependencies: places in the list, or the `order` of tasks.
+//! The meaning of whole numbers among dependencies: positions in the list, or the `order` of tasks.
 
 use std::collections::HashMap;
 
@@ -9,25 +9,25 @@ use crate::diagnostic::{Diagnostic, Replacement};
 use crate::plan::{Dependency, DependencyTarget, TaskName};
 use crate::text::Span;
 
-/// The number that a task gives itself, and where.
+/// The number of a task in its own field, with its span.
 #[derive(Clone, Copy)]
 pub(super) struct WrittenNumber {
     pub(super) number: u32,
     pub(super) span: Span,
 }
 
-/// Names the tasks by their numbers, and turns numbers among dependencies into places. There is one entry for each task.
+/// Names the tasks by their numbers, and resolves numbers among dependencies to indexes. There is one entry for each task.
 pub(super) fn resolve(reader: &mut PlanReader<'_>, orders: &[Option<WrittenNumber>]) {
     let numbers = Numbers::new(reader, orders);
     name_tasks(reader, &numbers);
     resolve_numbers(reader, &numbers);
 }
 
-/// What integer dependencies mean in this plan.
+/// The meaning of integer dependencies in this plan.
 enum Numbers {
-    /// Places in the list, counted from 1.
+    /// Positions in the list, from 1.
     Places,
-    /// The `order` values, which all tasks have and which differ from each other.
+    /// The `order` values, if all tasks have different ones.
     Orders(HashMap<u32, u32>),
 }
 
@@ -60,7 +60,7 @@ impl Numbers {
             let WrittenNumber { number, span } = (*order)?;
             (number as usize != position + 1).then_some((position, number, span))
         });
-        // After a syntax error tasks may be missing from the list, and the places of the others say nothing.
+        // After a syntax error tasks may be missing from the list, so the positions of the others prove nothing.
         let shifted = shifted.filter(|_| !reader.builder.plan().is_doubtful);
         if let Some((position, number, span)) = shifted {
             let message = format!("the task at place {} has the order {number}", position + 1);
@@ -95,13 +95,13 @@ fn name_tasks(reader: &mut PlanReader<'_>, numbers: &Numbers) {
     }
 }
 
-/// Turns numbers into places, and says so where they seem to count from 0.
+/// Resolves numbers to indexes, and reports it if they seem to count from 0.
 fn resolve_numbers(reader: &mut PlanReader<'_>, numbers: &Numbers) {
     let source = reader.builder.plan().source().clone();
     let n_tasks = reader.builder.plan().tasks().len();
     let number_at = |dependency: &Dependency| {
         let written = source.slice(dependency.span);
-        // Nearly all are small and whole, which is quicker to read.
+        // Nearly all are small and whole, which is faster to parse.
         let small = written.parse::<u32>().map(f64::from);
         let number = small.or_else(|_| written.trim_matches('"').parse());
         number.ok().filter(|number: &f64| number.fract() == 0.0)
@@ -148,7 +148,7 @@ fn resolve_numbers(reader: &mut PlanReader<'_>, numbers: &Numbers) {
             let edits = shift
                 .iter()
                 .map(|&(span, number)| Replacement::new(span, (number as u64 + 1).to_string()));
-            // One finding carries the fix of all: the numbers are shifted together or not at all.
+            // One finding has the fix of all: the numbers are shifted together or not at all.
             let diagnostic = diagnostic.with_help("if all numbers here count from 0, add one to each");
             if zero == zeros[0] {
                 diagnostic.with_unsafe_fix("add one to every task number", edits.collect())

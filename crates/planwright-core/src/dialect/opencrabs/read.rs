@@ -30,7 +30,7 @@ pub(super) fn read(input: &DialectInput<'_>) -> PlanReading {
     reader.finish()
 }
 
-/// A document that carries what import generates is one that was imported.
+/// Returns whether a document was imported: it has fields that import generates.
 fn is_full(root: NodeRef<'_>) -> bool {
     ["id", "session_id", "status", "created_at"]
         .iter()
@@ -228,7 +228,7 @@ const BY_NUMBER: &str = "name tasks by their 1-based number: [1, 2]";
 
 fn read_dependency<'d>(reader: &mut PlanReader<'d>, item: NodeRef<'d>, owner: &dyn Fn() -> String) -> DependencyTarget {
     match item.kind() {
-        // Numbers are resolved once all tasks are known (`numbers`); until then the span says which number it is.
+        // Numbers are resolved after all tasks are read (`numbers`); until then the span identifies the number.
         NodeKind::Number => match item.as_integer() {
             Some(0..) => DependencyTarget::NoSuchNumber,
             _ => {
@@ -259,7 +259,7 @@ fn read_dependency<'d>(reader: &mut PlanReader<'d>, item: NodeRef<'d>, owner: &d
                 );
                 return DependencyTarget::NoSuchNumber;
             }
-            // An id that is no UUID is wrong here, and a task may have one.
+            // An id that is no UUID is an error, but a task may have it.
             let message = format!("`{}` is neither a task number nor a UUID", excerpt(&text));
             reader.report_with_help(&INVALID_REFERENCE, item.span(), message, BY_NUMBER);
             DependencyTarget::Unreadable

@@ -30,8 +30,8 @@ pub(super) static LIFECYCLE: Lifecycle = Lifecycle {
     wording: &PLAIN_WORDING,
 };
 
-/// A plan is approved, asked for or not, before it is worked on; what was approved may be rejected until then. What was
-/// rejected is submitted again, and what is not over may be cancelled.
+/// A plan is approved before work on it starts, submitted or not. Until then, an approved plan may be rejected. A rejected plan may be
+/// submitted again, and an unfinished one may be cancelled.
 pub(super) static PLAN_MACHINE: PlanMachine = PlanMachine {
     rows: &[
         row(
@@ -87,8 +87,7 @@ impl Edits for OpenCrabs {
         true
     }
 
-    /// Returns the status that follows from the states of all tasks, where it is another one: a plan is over when all of them
-    /// are, and not before.
+    /// Returns the status that follows from the states of all tasks, if it changes: a plan is finished if all of them are, and not before.
     fn settled(&self, status: Option<&str>, tasks: &StateCounts) -> Option<&'static str> {
         match status.unwrap_or("Draft") {
             "Rejected" | "Cancelled" => None,
@@ -110,14 +109,14 @@ impl Edits for OpenCrabs {
             state => word(plan.lifecycle.word_of(state)),
         };
         changes.push(FieldEdit::set(owner, Field::Status, status));
-        // The reason for a block stands in the status.
+        // The reason for a block is in the status.
         let notes = match step.to {
             State::Blocked => request.output.map(str::to_owned),
             State::Done if request.keeps_notes => {
                 let old = plan.task_str(task, Field::Notes).unwrap_or_default();
                 request.said().map(|said| with_line(old, &said))
             }
-            // The history has it.
+            // The history has the note.
             _ if request.keeps_notes => None,
             _ => request.said(),
         };
@@ -142,7 +141,7 @@ impl Edits for OpenCrabs {
             ));
         }
         if request.verb == Verb::Reset {
-            // As if it had never been started: only what is there is set back.
+            // As if it had never started: only existing fields are reset.
             let is_set = |field| plan.value(task, field).is_some();
             if is_set(Field::CompletedAt) {
                 changes.push(FieldEdit::set(owner, Field::CompletedAt, PlainValue::Null));
@@ -168,8 +167,8 @@ impl Edits for OpenCrabs {
         status.into_iter().chain([updated]).collect()
     }
 
-    /// Returns what is written of a plan that moved as a whole: its status, when it was approved, and when it was touched. The
-    /// time of an approval that holds no longer goes.
+    /// Returns the fields to write for a move of the whole plan: its status, the time of its approval, and the time of the change. The time
+    /// of a revoked approval is removed.
     fn record_plan(&self, located: &LocatedPlan<'_>, step: &PlanMove, request: &PlanRequest<'_>) -> Vec<FieldEdit> {
         let mut changes = vec![FieldEdit::text(Owner::Plan, Field::Status, step.to)];
         match request.verb {
@@ -205,14 +204,14 @@ fn tool_called(call: &ToolCall) -> PlainValue {
     PlainValue::Object(vec![
         member("tool_name", word(&call.name)),
         member("input", word(&call.input)),
-        // Agents report which tool they use, and not its result.
+        // Agents report which tool they use, but not its result.
         member("output", word("")),
         member("success", PlainValue::Bool(!call.has_failed)),
         member("timestamp", word(&call.at)),
     ])
 }
 
-/// Ends the last attempt of the history, where it is still open.
+/// Ends the last attempt of the history, if it is still open.
 fn close_attempt(located: &LocatedPlan<'_>, recorded: &RecordedMove<'_>, changes: &mut Vec<FieldEdit>) {
     let RecordedMove { step, request } = recorded;
     let node = located.task(step.task_ix);
@@ -258,7 +257,7 @@ fn close_attempt(located: &LocatedPlan<'_>, recorded: &RecordedMove<'_>, changes
     }
 }
 
-/// Returns the plan's new status, where it changes.
+/// Returns the plan's new status, if it changes.
 fn plan_status(history: &RequestHistory<'_>) -> Option<&'static str> {
     let mut new = None;
     history.each(|_, recorded_moves, tally| {
@@ -273,7 +272,7 @@ fn plan_status(history: &RequestHistory<'_>) -> Option<&'static str> {
     new
 }
 
-/// Returns why a plan is not changed.
+/// Returns why a plan cannot be changed.
 fn refuses(plan: &Plan) -> Option<(&'static str, &'static str)> {
     (plan.form == "minimal").then_some((
         "this is an import form, which is not worked on: it has no ids and no states",
@@ -281,7 +280,7 @@ fn refuses(plan: &Plan) -> Option<(&'static str, &'static str)> {
     ))
 }
 
-/// Returns why no task of a plan may be worked on: a person must have approved it.
+/// Returns why no task of a plan may be worked on: a person must approve it first.
 pub(super) fn refuses_work(plan: &Plan) -> Option<RunRefusal> {
     if let Some(refused) = refuses(plan) {
         return Some(RunRefusal::never(refused));

@@ -16,7 +16,7 @@ use crate::plan::transition::task_to_look_at;
 /// Writes rawko plans.
 pub(super) struct RawkoWriter;
 
-/// What a planner's plan begins with.
+/// The initial values of a planner's plan.
 static PLANNED: Resets<'static> = Resets {
     head: &[
         Field::Id,
@@ -33,7 +33,7 @@ static PLANNED: Resets<'static> = Resets {
     answered: STEP_RESETS,
     lenient: &[Field::Complexity, Field::Tags],
     fresh: &["draft", "pending"],
-    // Steps are told by their places: that is what dependencies count.
+    // Steps are identified by their positions, which dependencies use.
     overlooked: &[&STEP_INDEX, &CURRENT_STEP, &VERSION_CHAIN],
 };
 
@@ -120,7 +120,7 @@ fn identity(
     members
 }
 
-/// Returns the id that rawko makes from a task and a day.
+/// Returns the id that rawko derives from a task and a date.
 fn plan_id(task: &str, id_source: &IdSource<'_>) -> String {
     let day: String = id_source.date().chars().filter(char::is_ascii_digit).collect();
     let name = slug(task, 30);
@@ -146,7 +146,7 @@ fn plan_status(head: &mut Fields, states: &[DraftState]) -> &'static str {
     status
 }
 
-/// A later version names the one it replaces; one that does not is the first.
+/// A later version names the one that it replaces; otherwise it is the first.
 fn take_version(head: &mut Fields) -> (i64, Option<String>) {
     let is_later = head.integer(Field::Version).is_some_and(|version| version > 1);
     match head.text(Field::PreviousPlan) {
@@ -211,7 +211,7 @@ fn compose_step(
     add("completedAt", take_time(fields, Field::CompletedAt).map(text));
     let (mut output, mut error) = (fields.take_text(Field::Output), fields.take_text(Field::Error));
     let mut instructions = fields.take_text(Field::Instructions).or(body);
-    // What was noted about a task is what came out of it, or what went wrong; before that, what to know about it.
+    // The notes of a finished task are its output or its error; before that, they are instructions.
     match state {
         DraftState::Failed => error = error.or(notes),
         DraftState::Done | DraftState::Skipped => output = output.or(notes),
@@ -239,7 +239,7 @@ fn compose_step(
     members
 }
 
-/// Takes what a step is called, and what else is to be said about it.
+/// Takes the title of a step, and its further text.
 fn take_text(fields: &mut Fields) -> Option<(String, Option<String>)> {
     let body = [Field::Description, Field::Goal]
         .into_iter()

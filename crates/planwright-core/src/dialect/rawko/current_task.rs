@@ -1,4 +1,4 @@
-//! `current-task.yaml`, the file that names the plan in work. Holds no plan itself.
+//! `current-task.yaml`, the pointer file that names the active plan. Holds no plan itself.
 
 use super::Rawko;
 use super::fields::{CURRENT_PLAN_ID, CURRENT_TASK};
@@ -13,13 +13,13 @@ use crate::document::{NodeKind, NodeRef, Parsed, yaml};
 use crate::plan::{Field, Plan};
 use crate::text::{SourceText, visible};
 
-/// The folder beside the file that rawko keeps its plans in.
+/// The folder next to the file with rawko's plans.
 const PLANS: &str = "plans";
 
-/// How many names of plans an id is compared with, so that a folder full of them costs little.
+/// How many plan names an id is compared with, so that a full folder stays cheap.
 const MAX_COMPARISONS: usize = 1_000;
 
-/// How many letters of an id may be wrong for another to be meant.
+/// How many letters of a misspelled id may differ.
 const MAX_SLIPS: usize = 3;
 
 /// Where the file is, relative to a workspace.
@@ -37,7 +37,7 @@ impl PlanPointer for Rawko {
     fn target(&self, source: &SourceText) -> Option<String> {
         let parsed = yaml::parse(source);
         let id = parsed.document.root()?.get("planId")?.text()?.into_owned();
-        // Only an id that names a file next to the others.
+        // Only an id that is a file name in that folder.
         (!id.is_empty() && !id.contains(['/', '\\']) && id != "..").then(|| format!("plans/{id}.yaml"))
     }
 
@@ -46,8 +46,8 @@ impl PlanPointer for Rawko {
         folder.ends_with(".rawko/plans").then_some("../current-task.yaml")
     }
 
-    /// Returns the file's new text: beginning work on a plan points at it, so does taking the place of the version that was pointed at,
-    /// and where it is pointed at its status is kept.
+    /// Returns the file's new text. Starting work on a plan points the file at it, and so does replacing the version that it pointed at. If
+    /// the file points at the plan, its status is updated.
     fn update(
         &self,
         old: Option<&SourceText>,
@@ -61,7 +61,7 @@ impl PlanPointer for Rawko {
         let goal = plan.head_str(Field::Goal).unwrap_or("");
         let text = |text: &str| PlainValue::String(text.to_owned());
         let Some(old) = old.filter(|old| !old.as_str().trim().is_empty()) else {
-            // A file of one empty mapping, so that the members are written as patches write them.
+            // A file with one empty mapping, so that patches write the members in their own style.
             let empty = yaml::parse(&SourceText::new("{}\n"));
             let members = [("task", goal), ("planId", id), ("status", status), ("startedAt", now)];
             let patches: Vec<Patch> = members.iter().map(|(key, value)| insert(key, text(value))).collect();
@@ -92,7 +92,7 @@ impl PlanPointer for Rawko {
         if !is_own {
             wanted.extend([("task", goal), ("planId", id), ("startedAt", now)]);
         }
-        // Another version of a plan is work on the same task, in the words of the user who gave it.
+        // Another version of a plan is work on the same task, in the user's original words.
         let stays = |key: &str| pointing == Pointing::Succeeds && matches!(key, "task" | "startedAt");
         wanted.retain(|(key, _)| !(stays(key) && root.get(key).is_some_and(|own| !says_nothing(own))));
         let patches: Vec<Patch> = wanted
@@ -115,12 +115,12 @@ impl PlanPointer for Rawko {
     }
 }
 
-/// Returns true for a file that has the name, or the fields, of one that points at a plan.
+/// Returns whether a file has the name, or the fields, of the pointer file.
 pub(super) fn is_current_task(input: &DialectInput<'_>) -> bool {
     input.path.and_then(|path| Rawko.neighbours(path)).is_some() || input.root.is_some_and(has_its_fields)
 }
 
-/// Returns true for an object that names a plan and is none.
+/// Returns whether an object names a plan and is none itself.
 pub(super) fn has_its_fields(root: NodeRef<'_>) -> bool {
     root.get("planId").is_some() && root.get("steps").is_none()
 }
@@ -138,11 +138,11 @@ pub(super) fn read<'d>(mut reader: PlanReader<'d>, root: NodeRef<'d>, input: &Di
     }
 }
 
-/// Reports an id that is the name of no plan's file: rawko finds plans by their names alone.
+/// Reports an id that is the name of no plan's file: rawko finds plans by name only.
 fn check_plan<'d>(reader: &mut PlanReader<'d>, id: NodeRef<'d>, files: &[String]) {
     let written = id.value();
     let plans = || files.iter().filter_map(|file| file.strip_suffix(".yaml"));
-    // What is no text, or blank, has been reported as that.
+    // A value that is no text, or blank, has its own finding.
     let is_name = id.resolved().kind() == NodeKind::String && !written.trim().is_empty();
     if !is_name || plans().any(|plan| plan == written) {
         return;
@@ -164,7 +164,7 @@ fn check_plan<'d>(reader: &mut PlanReader<'d>, id: NodeRef<'d>, files: &[String]
     reader.report(diagnostic);
 }
 
-/// Returns the plan that a wrong id probably means: one that differs in a few letters, or the only one that goes on from it.
+/// Returns the plan that a wrong id probably means: one that differs in a few letters, or the only one that begins with it.
 fn meant<'f>(written: &str, plans: impl Iterator<Item = &'f str>) -> Option<&'f str> {
     let is_like = |plan: &&str| plan.starts_with(written) || plan.len().abs_diff(written.len()) <= MAX_SLIPS;
     let likely: Vec<&str> = plans.filter(is_like).take(MAX_COMPARISONS).collect();
@@ -188,7 +188,7 @@ fn mapping_in(parsed: &Parsed) -> Result<NodeRef<'_>, Unpointed> {
     }
 }
 
-/// Returns a refusal with its place: where the text cannot be read, that of the first error in it.
+/// Returns a refusal with its span: for an unreadable text, that of its first error.
 fn unpointed(parsed: &Parsed, refusal: PatchRefusal) -> Unpointed {
     let first_error = || parsed.diagnostics.iter().find_map(|found| found.span);
     Unpointed {

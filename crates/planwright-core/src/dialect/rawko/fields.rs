@@ -70,5 +70,5 @@ pub(super) static CURRENT_TASK: FieldTable = FieldTable {
         FieldSpec::optional("startedAt", Field::StartedAt, FieldShape::Time),
     ],
 };
-/// The place of the plan's id in that file.
+/// The index of the plan's id in that file's table.
 pub(super) const CURRENT_PLAN_ID: usize = 1;

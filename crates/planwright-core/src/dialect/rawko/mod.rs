@@ -91,7 +91,7 @@ impl Dialect for Rawko {
     }
 }
 
-/// Returns whether a list looks like the steps of a plan. Many tools keep a list by that name, with commands in it.
+/// Returns whether a list looks like the steps of a plan. Many tools have a list of that name, with commands in it.
 fn are_steps(list: NodeRef<'_>) -> bool {
     const OWN: [&str; 3] = ["description", "suggestedAgent", "acceptanceCriteria"];
     const OF_OTHERS: [&str; 8] = [

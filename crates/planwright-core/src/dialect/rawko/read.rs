@@ -39,7 +39,7 @@ fn read_root<'d>(reader: &mut PlanReader<'d>, root: NodeRef<'d>) {
         check_own_indices(reader, steps);
         resolve_indices(reader, steps);
     }
-    // These look for what may stand in a part that was not read.
+    // These would search for values in a part that was not read.
     if !reader.builder.plan().is_doubtful {
         check_version(reader, &found);
         check_current(reader, &found);
@@ -103,7 +103,7 @@ fn read_dependency<'d>(
     }
 }
 
-/// Marks indices out of range, and says so where all of them seem to count from 1.
+/// Marks indexes out of range, and reports it if all of them seem to count from 1.
 fn resolve_indices<'d>(reader: &mut PlanReader<'d>, steps: NodeRef<'d>) {
     let plan = reader.builder.plan();
     let n_steps = plan.tasks().len() as u32;
@@ -122,7 +122,7 @@ fn resolve_indices<'d>(reader: &mut PlanReader<'d>, steps: NodeRef<'d>) {
             .iter()
             .enumerate()
             .all(|(position, &(index, _))| index as usize == position + 1);
-    // Counted from 1, every dependency would be on an earlier step; counted from 0, some make no sense.
+    // Counted from 1, every dependency would be an earlier step; counted from 0, some are invalid.
     let fits_from_one = numbers
         .iter()
         .all(|&(step, number, _)| number >= 1 && number - 1 < step);
@@ -172,13 +172,13 @@ fn resolve_indices<'d>(reader: &mut PlanReader<'d>, steps: NodeRef<'d>) {
     });
 }
 
-/// Returns the index a step gives itself, and where.
+/// Returns the index in a step's own field, with its span.
 fn own_index(step: NodeRef<'_>) -> Option<(u32, Span)> {
     let index = step.get("index")?;
     Some((u32::try_from(index.as_integer()?).ok()?, index.resolved().span()))
 }
 
-/// Reports indices that are not the places of their steps, unless all are shifted alike and dependencies seem to be as well.
+/// Reports indexes that differ from the positions of their steps, unless all are shifted alike and dependencies seem to be as well.
 fn check_own_indices<'d>(reader: &mut PlanReader<'d>, steps: NodeRef<'d>) {
     let own: Vec<Option<(u32, Span)>> = steps.elements().map(own_index).collect();
     let is_shifted = |(position, index): (usize, &Option<(u32, Span)>)| {

@@ -59,7 +59,7 @@ static WORDING: Wording = Wording {
     after_failure: "the plan is in `replanning`: `planwright replan` has a new version made; `run --retry-failed` tries again",
 };
 
-/// Plans are not approved here: the first start begins one. One that is given up has failed.
+/// Plans are not approved here: the first start starts one. An abandoned plan has failed.
 pub(super) static PLAN_MACHINE: PlanMachine = PlanMachine {
     rows: &[
         row("draft", Some("failed")),
@@ -89,8 +89,8 @@ impl Edits for Rawko {
         true
     }
 
-    /// Returns the status that follows from the states of all steps, where it is another one: a plan is complete when all
-    /// steps are over, and there is nothing to plan anew when none has failed.
+    /// Returns the status that follows from the states of all steps, if it changes: a plan is complete when all steps have ended, and needs
+    /// no replanning if none has failed.
     fn settled(&self, status: Option<&str>, tasks: &StateCounts) -> Option<&'static str> {
         match status {
             Some("complete") => (!tasks.is_over()).then_some("in_progress"),
@@ -166,8 +166,8 @@ impl Edits for Rawko {
         changes
     }
 
-    /// Returns what is written of a plan that is given up: its status, the reason among its constraints, where the original has it,
-    /// and when it was touched.
+    /// Returns the fields to write for an abandoned plan: its status, the reason among its constraints, as in the original, and the time of
+    /// the change.
     fn record_plan(&self, located: &LocatedPlan<'_>, step: &PlanMove, request: &PlanRequest<'_>) -> Vec<FieldEdit> {
         let mut changes = vec![FieldEdit::text(Owner::Plan, Field::Status, step.to)];
         changes.extend(
@@ -180,7 +180,7 @@ impl Edits for Rawko {
     }
 }
 
-/// Returns the original's words for a step that is left out.
+/// Returns the original's output for a skipped step.
 fn skip_output(plan: &Plan, recorded: &RecordedMove<'_>) -> String {
     match (recorded.request.note, recorded.step.cause) {
         (reason, Some(cause)) => along_line(plan, &plan.task_name(cause), reason),
@@ -189,7 +189,7 @@ fn skip_output(plan: &Plan, recorded: &RecordedMove<'_>) -> String {
     }
 }
 
-/// Returns the status that the plan has after the last request; none where nothing follows from any of them.
+/// Returns the status of the plan after the last request; none if no request sets one.
 fn plan_status(history: &RequestHistory<'_>) -> Option<&'static str> {
     let mut new = None;
     history.each(|request, _, tally| {
@@ -205,13 +205,13 @@ fn plan_status(history: &RequestHistory<'_>) -> Option<&'static str> {
     new
 }
 
-/// Returns the step to look at: a failed one before those that are ready, for a new plan begins there.
+/// Returns the current step: a failed one before ready ones, because replanning starts there.
 fn current_step(history: &RequestHistory<'_>) -> usize {
     let states: Vec<_> = (0..history.plan.tasks().len()).map(|ix| history.after(ix)).collect();
     task_to_look_at(&states, |ix| history.links.of(ix).iter().map(|edge| edge.to as usize))
 }
 
-/// Returns why no step of a plan may be worked on: it has failed, or one of its steps has and nothing was done about it.
+/// Returns why no step of a plan may be worked on: the plan has failed, or one of its steps has and was not resolved.
 pub(super) fn refuses_work(plan: &Plan) -> Option<RunRefusal> {
     let has_failed = || plan.tasks().iter().any(|step| step.status == Status::Failed);
     match plan.head_str(Field::Status)? {
@@ -228,8 +228,8 @@ pub(super) fn refuses_work(plan: &Plan) -> Option<RunRefusal> {
     }
 }
 
-/// Adds to the constraints, making the list and what it stands in where they are absent. Where something else stands there, it
-/// stays, and the history alone has the reason.
+/// Adds to the constraints, and creates the list and its parent if they are missing. If another value is in their place, it stays, and only
+/// the history has the reason.
 fn constraint(located: &LocatedPlan<'_>, text: String) -> Option<FieldEdit> {
     let text = PlainValue::String(text);
     let is_absent = |node: Option<NodeRef<'_>>| node.is_none_or(|node| node.kind() == NodeKind::Null);

@@ -7,8 +7,8 @@ use crate::edit::{FieldEdit, Owner};
 use crate::plan::{Field, FieldValue, Plan};
 
 impl Versions for Rawko {
-    /// The second version of `base` is called `base-v2`, the third `base-v3`. A name may end like that by itself, so the end counts
-    /// only where the plan says that it is that version.
+    /// The second version of `base` is called `base-v2`, the third `base-v3`. A name may end like that by itself, so the ending counts only
+    /// if the plan has that version number.
     fn lineage(&self, plan: &Plan) -> Option<VersionLineage> {
         let id = plan.head_str(Field::Id).filter(|id| !id.trim().is_empty())?;
         let version = match plan.head_value(Field::Version)? {

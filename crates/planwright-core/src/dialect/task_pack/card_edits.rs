@@ -10,24 +10,24 @@ use crate::diagnostic::Replacement;
 use crate::document::patch::{self, PlainValue};
 use crate::text::{SourceText, Span, visible};
 
-/// How long the title of a new card may be.
+/// The length limit of a new card's title.
 const TITLE_CHARS: usize = 72;
 
-/// The cards of a pack, about to be edited.
+/// The cards of a pack, and their edits.
 pub(super) struct CardEditor<'a> {
     pub(super) source: &'a SourceText,
     pub(super) cards: &'a Cards,
     newline: &'static str,
 }
 
-/// Returns the cards of tasks in the layout of new packs: every field that they have, as it stands in the contract.
+/// Returns cards for tasks in the layout of new packs, with every field of the contract.
 pub(crate) fn new_cards<'t>(tasks: impl Iterator<Item = &'t PackTask>) -> String {
     let (source, cards) = (SourceText::new(""), Cards::default());
     let editor = CardEditor::new(&source, &cards);
     tasks.map(|task| format!("{}\n", editor.new_card(None, task))).collect()
 }
 
-/// Returns a refusal with what can be done about any of them.
+/// Returns a refusal with the help for all of them.
 pub(super) fn refuse(span: Span, message: String) -> CannotFollow {
     CannotFollow {
         span,
@@ -38,7 +38,7 @@ pub(super) fn refuse(span: Span, message: String) -> CannotFollow {
     }
 }
 
-/// Returns what is said of a task that is named among the cards, but has none.
+/// Returns the message for a task that is mentioned among the cards, but has none.
 pub(super) fn stray_message(task: &str) -> String {
     format!(
         "`{}` is named among the cards in a way that is not understood",
@@ -61,7 +61,7 @@ impl<'a> CardEditor<'a> {
         Ok(SourceText::new(text))
     }
 
-    /// Returns the one card of a task; none where it has none.
+    /// Returns the only card of a task; none if it has none.
     pub(super) fn card_of(&self, task: &str) -> Result<Option<&Card>, CannotFollow> {
         let mut own = self.cards.of(task);
         match (own.next(), own.next()) {
@@ -74,7 +74,7 @@ impl<'a> CardEditor<'a> {
         }
     }
 
-    /// Adds what makes a card follow a change of its task.
+    /// Adds the edits that update a card after a change of its task.
     pub(super) fn change(
         &self,
         card: &Card,
@@ -100,7 +100,7 @@ impl<'a> CardEditor<'a> {
             }
             match field {
                 Some(field) => self.change_field(card, field, old, new, edits)?,
-                // The first line of a card names its task by itself.
+                // The first line of a card already names its task.
                 None if name == "task_id" => {}
                 None => {
                     if let Some(span) = card.stray_field(self.source, name) {
@@ -134,14 +134,14 @@ impl<'a> CardEditor<'a> {
         Ok(())
     }
 
-    /// Returns what makes a field of a card say what the contract says.
+    /// Returns the edit that sets a field of a card to the contract's value.
     pub(super) fn set_field(&self, card: &Card, field: &CardField, new: Option<&PlainValue>) -> Replacement {
         match new {
             None | Some(PlainValue::Null) => Replacement::delete(field.lines),
             Some(value) => {
                 let text = self.value_text(Some(card), Some(field), field.name, value);
                 match text.strip_prefix(' ') {
-                    // The white space around what stands on the line stays.
+                    // The white space around the value on the line stays.
                     Some(text) if field.items.is_empty() && !field.inline.is_empty() => {
                         Replacement::new(field.inline, text)
                     }
@@ -151,7 +151,7 @@ impl<'a> CardEditor<'a> {
         }
     }
 
-    /// Returns what follows a field's colon.
+    /// Returns the text after a field's colon.
     fn value_text(&self, card: Option<&Card>, own: Option<&CardField>, name: &str, value: &PlainValue) -> String {
         let PlainValue::Array(items) = value else {
             let text = line(value);
@@ -173,7 +173,7 @@ impl<'a> CardEditor<'a> {
         let filled = |field: &&CardField| field.form(self.source) != ListForm::Empty;
         let like = own.filter(filled).or_else(|| self.example(card, name));
         let form = like.map_or(ListForm::Lines, |like| like.form(self.source));
-        // Names are not written as paths are: how items are marked is up to their field.
+        // Names are written differently from paths: the marks of items depend on their field.
         let mark = like.filter(|like| like.name == name).map_or("", |like| {
             let written = like.written_items(self.source);
             written.first().map_or("", |first| mark_of(first))
@@ -197,7 +197,7 @@ impl<'a> CardEditor<'a> {
         }
     }
 
-    /// Returns a line for each item; those that are there already as they are.
+    /// Returns a line for each item; existing ones stay unchanged.
     fn item_lines(
         &self,
         own: Option<&CardField>,
@@ -230,7 +230,7 @@ impl<'a> CardEditor<'a> {
         text
     }
 
-    /// Returns how these cards write an empty list.
+    /// Returns the notation of an empty list in these cards.
     fn empty_word(&self, name: &str) -> &str {
         let fields = self.cards.cards.iter().filter_map(|card| card.field(name));
         let is_empty = |field: &&CardField| field.form(self.source) == ListForm::Empty && !field.inline.is_empty();
@@ -238,7 +238,7 @@ impl<'a> CardEditor<'a> {
         found.next().unwrap_or("[]")
     }
 
-    /// Returns a list that shows how one is written: of the same field, else of the same card, else any.
+    /// Returns a list as an example of the notation: of the same field, otherwise of the same card, otherwise any.
     fn example(&self, card: Option<&Card>, name: &str) -> Option<&CardField> {
         let filled = |field: &&CardField| is_list(field.name) && field.form(self.source) != ListForm::Empty;
         let all = || self.cards.cards.iter();
@@ -250,7 +250,7 @@ impl<'a> CardEditor<'a> {
             .or_else(|| near().chain(all()).flat_map(|card| &card.fields).find(filled))
     }
 
-    /// Adds what takes a card away, with the rule or the blank lines that set it off.
+    /// Adds the edits that remove a card, with the rule or the blank lines after it.
     pub(super) fn remove(&self, card: &Card, edits: &mut Vec<Replacement>) {
         let cards = &self.cards.cards;
         let is_followed = cards.iter().any(|next| next.span.start == card.span.end);
@@ -262,7 +262,7 @@ impl<'a> CardEditor<'a> {
         edits.push(Replacement::delete(span));
     }
 
-    /// Adds what puts the card of a task after that of the task before it, or before that of the next.
+    /// Adds the edits that insert a task's card after that of the previous task, or before that of the next.
     pub(super) fn add<'c>(
         &self,
         rows: &[ContractRow],
@@ -283,7 +283,7 @@ impl<'a> CardEditor<'a> {
         });
     }
 
-    /// Returns what stands between two cards.
+    /// Returns the text between two cards.
     fn gap(&self) -> String {
         let pairs = self.cards.cards.windows(2);
         let gap = pairs
@@ -293,7 +293,7 @@ impl<'a> CardEditor<'a> {
         gap.map_or_else(|| self.newline.repeat(2), |gap| self.source.slice(gap).to_owned())
     }
 
-    /// Returns the card of a task, like another one.
+    /// Returns a new card of a task, with another one as a template.
     fn new_card(&self, template: Option<&Card>, task: &PackTask) -> String {
         let mut text = self.new_head(template, task);
         let mut others = template.into_iter().chain(&self.cards.cards);
@@ -307,7 +307,7 @@ impl<'a> CardEditor<'a> {
             None if self.cards.has_headings => ("- ", ":"),
             None => ("  ", ":"),
         };
-        // Headings mostly have a blank line below them.
+        // Headings usually have a blank line below them.
         if let Some((card, first)) = like.zip(first) {
             let above = Span::new(card.head.end as usize, first.prefix.start as usize);
             let above = self.source.slice(above);
@@ -347,7 +347,7 @@ impl<'a> CardEditor<'a> {
         format!("{before}{id}{}{title}{mark}", &after[..n_marks])
     }
 
-    /// Adds what puts the cards into another order; `order` says which card goes where.
+    /// Adds the edits that reorder the cards by `order`.
     pub(super) fn permute(&self, order: &[usize], edits: &mut Vec<Replacement>) -> Result<(), CannotFollow> {
         let cards = &self.cards.cards;
         let body = |card: &Card| Span::new(card.span.start as usize, card.content_end);
@@ -370,7 +370,7 @@ impl<'a> CardEditor<'a> {
     }
 }
 
-/// Returns what stands between the items of a list on one line.
+/// Returns the separator of the items of a list on one line.
 fn separator_of(inline: &str) -> &'static str {
     match inline.find([',', '，', '、']).map(|at| &inline[at..]) {
         Some(rest) if rest.starts_with('、') => "、",

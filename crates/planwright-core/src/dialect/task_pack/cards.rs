@@ -1,4 +1,4 @@
-//! Reads the section of task cards, in both layouts: headings and bullets. Reports nothing that is not certain.
+//! Reads the section of task cards, in both layouts: headings and bullets. Reports only certain errors.
 
 use std::collections::{HashMap, HashSet};
 
@@ -10,40 +10,40 @@ use crate::document::markdown::{Markdown, fence_mark};
 use crate::document::patch::PlainValue;
 use crate::text::{SourceText, Span};
 
-/// The title of the section that holds the cards.
+/// The title of the section with the cards.
 pub(super) const CARDS_SECTION: &str = "Task Cards";
 
-/// What stands for an empty list or a value that is not there.
+/// Notations for an empty list or a missing value.
 const NOTHING: [&str; 9] = ["", "[]", "none", "None", "null", "n/a", "N/A", "-", "—"];
 
 /// The cards of a pack.
 #[derive(Default)]
 pub(super) struct Cards {
-    /// What follows the section's heading; empty where there is no such section.
+    /// The text after the section's heading; empty without such a section.
     pub(super) body: Span,
-    /// The cards in the order of the text.
+    /// The cards, in text order.
     pub(super) cards: Vec<Card>,
-    /// Whether cards begin with a heading; with a bullet otherwise.
+    /// Whether cards begin with a heading; otherwise with a bullet.
     pub(super) has_headings: bool,
     /// The cards of each task.
     by_task: HashMap<String, Vec<usize>>,
-    /// Words outside of all cards, each at its first place.
+    /// Words outside of all cards, each with its first span.
     strays: HashMap<String, Span>,
 }
 
-/// What the section says about one task.
+/// The section's text about one task.
 #[derive(Clone, Debug)]
 pub(super) struct Card {
     pub(super) task: String,
-    /// Where its first line names the task.
+    /// The span of the task's id in its first line.
     pub(super) id: Span,
     /// Its first line, without the line ending.
     pub(super) head: Span,
-    /// All of it, with the blank lines and the rule behind it.
+    /// All of it, with the blank lines and the rule after it.
     pub(super) span: Span,
-    /// Where its last line with something in it ends.
+    /// The end of its last line that is not blank.
     pub(super) content_end: usize,
-    /// The fields it names, in the order of the text.
+    /// Its fields, in text order.
     pub(super) fields: Vec<CardField>,
 }
 
@@ -52,37 +52,36 @@ pub(super) struct Card {
 pub(super) struct CardField {
     /// The field.
     pub(super) name: &'static str,
-    /// Where its name stands.
+    /// The span of its name.
     pub(super) name_span: Span,
-    /// From the beginning of its line to its name.
+    /// From the start of its line to its name.
     pub(super) prefix: Span,
-    /// Where the colon, and what decorates it, ends.
+    /// The end of the colon and its decoration.
     pub(super) colon_end: usize,
-    /// What follows on the line; of a text with its further lines.
+    /// The rest of the line; for a text, with its further lines.
     pub(super) inline: Span,
-    /// The items on lines of their own.
+    /// The items on their own lines.
     pub(super) items: Vec<CardItem>,
-    /// Its lines, with the ending of the last.
+    /// Its lines, with the last line ending.
     pub(super) lines: Span,
-    /// Where the last of its lines ends, line ending left out.
+    /// The end of its last line, without the line ending.
     pub(super) end: usize,
     /// Whether items have further lines, which no list of texts has.
     is_odd: bool,
 }
 
-/// One item of a list that has a line for each.
+/// One item of a list with a line for each.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CardItem {
     /// Its line, without the line ending.
     pub(super) line: Span,
-    /// What it says.
     pub(super) content: Span,
 }
 
-/// How a list is written.
+/// The notation of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ListForm {
-    /// In a word, or not at all.
+    /// A word for an empty list, or nothing.
     Empty,
     /// `[a, b]`.
     Brackets,
@@ -101,7 +100,7 @@ struct CardLine<'t> {
     /// With it.
     next: usize,
     text: &'t str,
-    /// Whether it belongs to a code fence.
+    /// Whether it is inside a code fence.
     is_fenced: bool,
 }
 
@@ -110,7 +109,7 @@ impl CardLine<'_> {
         self.text.trim().is_empty()
     }
 
-    /// Returns true for a horizontal rule.
+    /// Returns whether it is a horizontal rule.
     fn is_rule(&self) -> bool {
         let text = self.text.trim();
         let is_of = |mark: char| text.chars().all(|c| c == mark || c == ' ') && text.matches(mark).count() >= 3;
@@ -172,7 +171,7 @@ impl Cards {
     }
 }
 
-/// Returns the words between the cards, and the texts between white space as well, for ids that are no words.
+/// Returns the words between the cards, and also the texts between white space, for ids that are no words.
 fn strays(source: &SourceText, body: Span, cards: &[Card]) -> HashMap<String, Span> {
     let mut found = HashMap::new();
     let mut from = body.start as usize;
@@ -196,7 +195,7 @@ impl Card {
         self.fields.iter().find(|field| field.name == name)
     }
 
-    /// Returns where the card mentions a field without having a line for it, in any spelling.
+    /// Returns where the card mentions a field without a line for it, in any spelling.
     pub(super) fn stray_field(&self, source: &SourceText, name: &str) -> Option<Span> {
         let text = source.slice(self.span).to_ascii_lowercase();
         let others: &[&str] = match name {
@@ -215,7 +214,7 @@ impl Card {
     }
 }
 
-/// Returns where a text has a word with a colon, or a bar, behind it.
+/// Returns the span of a word that is followed by a colon or a bar.
 fn find_label(text: &str, name: &str) -> Option<std::ops::Range<usize>> {
     let mut from = 0;
     while let Some(at) = find_word(&text[from..], name) {
@@ -230,7 +229,7 @@ fn find_label(text: &str, name: &str) -> Option<std::ops::Range<usize>> {
 }
 
 impl CardField {
-    /// Returns how a list is written.
+    /// Returns the notation of a list.
     pub(super) fn form(&self, source: &SourceText) -> ListForm {
         let inline = source.slice(self.inline);
         match () {
@@ -252,7 +251,7 @@ impl CardField {
         }
     }
 
-    /// Returns true where the field has the value that the contract has.
+    /// Returns whether the field has the contract's value.
     pub(super) fn agrees(&self, source: &SourceText, value: Option<&PlainValue>) -> bool {
         let inline = source.slice(self.inline);
         let is_mixed = self.is_odd || (!self.items.is_empty() && !inline.is_empty());
@@ -278,12 +277,12 @@ impl CardField {
     }
 }
 
-/// Returns a text as it is compared: on one line, without backticks.
+/// Returns a text in the form for comparison: on one line, without backticks.
 pub(super) fn plain(text: &str) -> String {
     one_line(&text.replace('`', ""))
 }
 
-/// Returns the mark that a whole text is put into, a backtick or a quote; empty for none.
+/// Returns the mark around a whole text, a backtick or a quote; empty for none.
 pub(super) fn mark_of(text: &str) -> &'static str {
     ["`", "\"", "'"]
         .into_iter()
@@ -294,7 +293,7 @@ pub(super) fn mark_of(text: &str) -> &'static str {
         .unwrap_or("")
 }
 
-/// Returns a text without the mark it is put into.
+/// Returns a text without the mark around it.
 fn bare(text: &str) -> &str {
     let n_mark = mark_of(text).len();
     &text[n_mark..text.len() - n_mark]
@@ -388,7 +387,7 @@ fn bullet(text: &str) -> Option<&str> {
     rest.starts_with([' ', '\t']).then(|| rest.trim_start())
 }
 
-/// Returns the id that a title begins with, and what follows it.
+/// Returns the id at the start of a title, and the rest.
 fn id_in<'t>(title: &'t str, ids: &HashSet<&str>) -> Option<(std::ops::Range<usize>, &'t str)> {
     let marks = |text: &str| text.len() - text.trim_start_matches(['*', '`', '[', ' ']).len();
     let mut start = marks(title);
@@ -408,7 +407,7 @@ fn id_in<'t>(title: &'t str, ids: &HashSet<&str>) -> Option<(std::ops::Range<usi
     Some((start..end, &title[end..]))
 }
 
-/// Returns the id of a bullet that names a task and at most gives it a title.
+/// Returns the id of a bullet that has a task's id and at most a title.
 fn id_of_bullet(title: &str, ids: &HashSet<&str>) -> Option<std::ops::Range<usize>> {
     if let Some((_, _, value)) = field_name(title).filter(|(name, ..)| *name == "task_id") {
         let (id, rest) = id_in(&title[value..], ids)?;
@@ -423,7 +422,7 @@ fn id_of_bullet(title: &str, ids: &HashSet<&str>) -> Option<std::ops::Range<usiz
     has_title.then_some(id)
 }
 
-/// Returns the field that a text begins with, where its name begins, and where its value does.
+/// Returns the field at the start of a text, and the offsets of its name and its value.
 fn field_name(text: &str) -> Option<(&'static str, usize, usize)> {
     let start = text.len() - text.trim_start_matches(['*', '`', '_']).len();
     let rest = &text[start..];
@@ -505,7 +504,7 @@ fn read_fields(lines: &[CardLine<'_>], has_headings: bool) -> Vec<CardField> {
         } else {
             line.end - text[value..].trim_start().len()
         };
-        // A text may continue in lines that are indented further.
+        // A text may continue in lines with deeper indentation.
         let inline_end = if items.is_empty() && !more.is_empty() {
             last.start + last.text.trim_end().len()
         } else {
@@ -526,7 +525,7 @@ fn read_fields(lines: &[CardLine<'_>], has_headings: bool) -> Vec<CardField> {
     fields
 }
 
-/// Returns true for a line that continues the field before it.
+/// Returns whether a line continues the field before it.
 fn belongs(line: &CardLine<'_>, indent: usize, has_bullet: bool) -> bool {
     let is_item = bullet(line.text).is_some();
     let is_deeper = line.indent() > indent || (line.indent() == indent && is_item && !has_bullet);

@@ -7,20 +7,20 @@ use super::original::OriginalPack;
 use super::task::PackTask;
 use crate::text::SourceText;
 
-/// The tasks of two packs, side by side.
+/// The differences between the tasks of two packs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PackDifference {
     /// Tasks that are new: id and goal.
     pub added: Vec<(String, String)>,
-    /// Tasks that are gone: id and goal.
+    /// Tasks that were removed: id and goal.
     pub removed: Vec<(String, String)>,
-    /// Tasks that say something else now, with the fields that differ.
+    /// Changed tasks, with the fields that differ.
     pub changed: Vec<(String, Vec<&'static str>)>,
-    /// Tasks that wait for others than before.
+    /// Tasks with other dependencies than before.
     pub rewired: Vec<(String, Vec<String>, Vec<String>)>,
-    /// Tasks that are in another wave, and otherwise as they were.
+    /// Tasks in another wave that are otherwise unchanged.
     pub moved: Vec<(String, String, String)>,
-    /// How many tasks are as they were.
+    /// How many tasks are unchanged.
     pub n_same: usize,
 }
 

@@ -1,4 +1,4 @@
-//! Writes a task pack as a draft. Never makes a pack that could be taken for an executable one.
+//! Writes a task pack as a draft. Never writes a pack that could count as an executable one.
 
 use std::collections::HashSet;
 
@@ -60,7 +60,7 @@ impl DialectWriter for TaskPackWriter {
         true
     }
 
-    /// A pack that is not the one that was derived is a draft.
+    /// Marks a pack that differs from the derived one as a draft.
     fn mark_edited(&self, composed: &mut Composed) {
         let frontmatter = composed.head.iter_mut().find_map(|(key, value)| match value {
             PlainValue::Object(members) if key == "frontmatter" => Some(members),
@@ -82,7 +82,7 @@ impl DialectWriter for TaskPackWriter {
     }
 }
 
-/// Says which statuses go, for a pack holds none.
+/// Reports which statuses are lost, because a pack stores none.
 fn forget_states(draft: &PlanDraft, report: &mut WriterReport) {
     for (task_ix, task) in draft.tasks.iter().enumerate() {
         if task.state != super::super::draft::DraftState::Pending {
@@ -143,15 +143,14 @@ fn frontmatter(head: &mut Fields, id_source: &IdSource<'_>, report: &mut WriterR
     members
 }
 
-/// Takes the Markdown plan that the tasks come from, where the caller has found one: a pack that names a file that is
-/// not there is not sound.
+/// Takes the Markdown plan that the tasks come from, if the caller found one: a pack that names a missing file has an error.
 fn take_source_plan(head: &mut Fields) -> Option<String> {
     let is_source = |path: &str| is_concrete(path) && frontmatter_line(path) == path;
     head.text(Field::SourcePlan).filter(|path| is_source(path))?;
     head.take_text(Field::SourcePlan)
 }
 
-/// Returns a text that the frontmatter's line rule and YAML read back alike: on one line, with one kind of quotes.
+/// Returns a text that the frontmatter's line rule and YAML read alike: on one line, with one kind of quotes.
 pub(crate) fn frontmatter_line(value: &str) -> String {
     let plain: String = one_line(value)
         .chars()
@@ -161,7 +160,7 @@ pub(crate) fn frontmatter_line(value: &str) -> String {
     plain.trim().to_owned()
 }
 
-/// Takes the files of every task that a pack may name.
+/// Takes the valid files of every task.
 fn take_files(draft: &mut PlanDraft, report: &mut WriterReport) -> Vec<Vec<String>> {
     let tasks = draft.tasks.iter_mut().enumerate();
     let files = tasks.map(|(task_ix, task)| {
@@ -185,8 +184,8 @@ fn take_files(draft: &mut PlanDraft, report: &mut WriterReport) -> Vec<Vec<Strin
     files.collect()
 }
 
-/// Returns the wave of every task, counted from 1: its stage where the plan has stages; else after all that it depends on, and
-/// after every task before it that has a file in common.
+/// Returns the wave of every task, from 1. With stages, it is the stage. Otherwise it is after those of all dependencies, and of every
+/// earlier task with a file in common.
 fn waves_of(draft: &PlanDraft, files: &[Vec<String>], report: &mut WriterReport) -> Vec<usize> {
     if draft.has_stages {
         return stage_waves(draft);
@@ -269,7 +268,7 @@ fn take_side_effects(fields: &mut Fields) -> Option<Vec<PlainValue>> {
     }
 }
 
-/// Takes the signal that a task is done; a list of criteria becomes one sentence.
+/// Takes the done signal of a task; a list of criteria becomes one sentence.
 fn take_done_signal(fields: &mut Fields, task_ix: usize, report: &mut WriterReport) -> Option<String> {
     if let Some(signal) = fields.take_text(Field::DoneSignal) {
         return Some(signal);

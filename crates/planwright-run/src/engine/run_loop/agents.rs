@@ -10,7 +10,7 @@ use crate::config::Agent;
 use crate::redaction::Redaction;
 
 pub(super) struct Agents {
-    /// The agent of each task; none for tasks that are not to run.
+    /// The agent of each task; none for tasks outside the run.
     of_tasks: Vec<Option<String>>,
     template: Template,
     redaction: Redaction,
@@ -27,7 +27,7 @@ impl Agents {
         }
     }
 
-    /// Returns the agent of a task; empty where there is none.
+    /// Returns the agent of a task; empty if it has none.
     pub(super) fn of_task(&self, task: u32) -> String {
         self.of_tasks.get(task as usize).cloned().flatten().unwrap_or_default()
     }
@@ -37,7 +37,7 @@ impl Agents {
         &self.template
     }
 
-    /// Returns what is removed from the text of agents and commands.
+    /// Returns the redaction for the output of agents and commands.
     pub(super) fn redaction(&self) -> &Redaction {
         &self.redaction
     }
@@ -47,7 +47,7 @@ impl Agents {
         known.or_insert_with(|| environment_of(agent))
     }
 
-    /// Takes the agents for a plan that was edited, and the template where the dialect is another one.
+    /// Replaces the agents after an edit of the plan, and the template if the dialect changed.
     pub(super) fn replace(&mut self, of_tasks: Vec<Option<String>>, template: Option<Template>) {
         self.of_tasks = of_tasks;
         if let Some(template) = template {

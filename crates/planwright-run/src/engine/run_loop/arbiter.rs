@@ -1,5 +1,5 @@
-//! The arbiter of a run: an agent that chooses who takes a task. It runs next to other processes; without an answer the usual
-//! choice holds.
+//! The arbiter of a run: an agent that chooses the agent of a task. It runs next to other processes; without an answer the usual choice
+//! stands.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -20,9 +20,9 @@ use crate::runs::{AgentChoiceRecord, RemarkKind, RunEvent};
 use crate::worker::{EndedProcess, StopManner, Workers};
 
 pub(super) struct ArbiterQuery {
-    /// The task that an agent is wanted for; none where it is gone from the plan.
+    /// The task that needs an agent; none if it was removed from the plan.
     task: Option<u32>,
-    /// Its name when it was asked about.
+    /// Its name at the time of the query.
     name: String,
     arbiter: String,
     attempt: u32,
@@ -32,9 +32,9 @@ pub(super) struct ArbiterQuery {
 
 #[derive(Default)]
 pub(super) struct ArbiterQuestions {
-    /// Questions that are under way, by the number of their process.
+    /// Active queries, by the key of their process.
     asking: HashMap<u64, ArbiterQuery>,
-    /// The agent of a task that is about to begin; none where the arbiter did not choose.
+    /// The agent of a task that is about to start; none if the arbiter did not choose.
     decisions: HashMap<u32, Option<String>>,
 }
 
@@ -47,7 +47,7 @@ impl ArbiterQuestions {
         self.decisions.contains_key(&task)
     }
 
-    /// Returns the agent that the arbiter chose for a task that is about to begin.
+    /// Returns the agent that the arbiter chose for a task that is about to start.
     pub(super) fn decision(&self, task: u32) -> Option<String> {
         self.decisions.get(&task).cloned().flatten()
     }
@@ -60,7 +60,7 @@ impl ArbiterQuestions {
         self.asking.remove(&key)
     }
 
-    /// Listens to an arbiter. Returns whether the process is one.
+    /// Reads output of an arbiter. Returns whether the process is one.
     pub(super) fn hear(&mut self, workers: &mut Workers, key: u64, bytes: &[u8]) -> bool {
         let Some(asking) = self.asking.get_mut(&key) else {
             return false;
@@ -72,7 +72,7 @@ impl ArbiterQuestions {
         true
     }
 
-    /// Ends all questions: nothing will begin.
+    /// Ends all queries, because no task will start.
     pub(super) fn end(&mut self, workers: &mut Workers, manner: StopManner) {
         for (key, asking) in &mut self.asking {
             if !asking.is_ending || manner == StopManner::AtOnce {
@@ -83,7 +83,7 @@ impl ArbiterQuestions {
         }
     }
 
-    /// Gives the tasks that are asked about their new numbers; a question about one that is gone is ended.
+    /// Gives the tasks of queries their new numbers. A query about a removed task is ended.
     pub(super) fn renumber(&mut self, new_of: &HashMap<u32, u32>, workers: &mut Workers) {
         super::renumber(&mut self.decisions, new_of);
         for (key, asking) in &mut self.asking {
@@ -97,7 +97,7 @@ impl ArbiterQuestions {
 }
 
 impl RunLoop<'_> {
-    /// Returns the arbiter that has to be asked before a task begins. What was made and proven before needs no agent.
+    /// Returns the arbiter to ask before a task starts. Work that is already verified needs no agent.
     pub(super) fn arbiter_for(&self, task: u32) -> Option<String> {
         let is_to_be_asked = !self.agents.arbiter.has_decided(task)
             && !self.landing.has_unlanded(task)
@@ -105,7 +105,7 @@ impl RunLoop<'_> {
         self.request.options.asked.arbiter.clone().filter(|_| is_to_be_asked)
     }
 
-    /// Asks who takes a task; it begins when there is an answer. That it is asked is durable before there is a process.
+    /// Asks for the agent of a task, which starts after the answer. The query is durable before its process starts.
     pub(super) fn ask_arbiter(&mut self, arbiter: &str, task: u32, attempt: u32) -> Result<(), RunError> {
         let text = format!("the arbiter `{arbiter}` is asked who takes it");
         self.remark_kind(Some(task), RemarkKind::ArbiterAsked, text)?;
@@ -123,7 +123,7 @@ impl RunLoop<'_> {
         let brief = ArbiterBrief::of_plan(plan, links, Some(task as usize), past.past());
         let prompt = brief.question(&available(self.request.config, &root));
         let place = AgentQueryPlace::create(&DiskFiles, &root, &clock::now())?;
-        // After a crash it is found as every process of the run.
+        // After a crash it is found like every process of the run.
         let mark = mark_of_attempt(
             self.live.place.id(),
             &self.snapshot.place().target,
@@ -158,10 +158,10 @@ impl RunLoop<'_> {
         Ok(())
     }
 
-    /// The arbiter is through: the task begins, with whom it chose or with whom it would have begun anyway.
+    /// Handles the end of an arbiter: the task starts with the chosen agent, or with its usual one.
     pub(super) fn arbiter_ended(&mut self, asking: ArbiterQuery, ended: &EndedProcess) -> Result<(), RunError> {
         let answer = asking.listening.conclude(ended);
-        // The task may have been moved or removed meanwhile, or the run stopped.
+        // The task may have been moved or removed, or the run stopped, in the meantime.
         let task = asking.task.filter(|&task| self.phase(task) == Phase::Running);
         let Some(task) = task.filter(|_| self.tasks.schedule.stop().is_none()) else {
             let why = Some("it is not to begin any more".to_owned());
@@ -203,7 +203,7 @@ impl RunLoop<'_> {
         }
     }
 
-    /// Begins a task for which the arbiter could not be asked.
+    /// Starts a task for which the arbiter could not be asked.
     fn go_without(&mut self, task: u32, attempt: u32, error: &Undecided) -> Result<(), RunError> {
         let arbiter = self.request.options.asked.arbiter.clone().unwrap_or_default();
         let spent = chosen(&arbiter, self.snapshot.name(task), None);
@@ -228,8 +228,7 @@ impl RunLoop<'_> {
         Ok(())
     }
 
-    /// Returns whether a task that the arbiter was asked about is not to begin yet: the run was paused meanwhile, or its plan
-    /// cannot be used.
+    /// Returns whether a task must wait after its query: the run was paused, or its plan became invalid.
     pub(super) fn is_kept_back(&self, task: u32) -> bool {
         self.agents.arbiter.has_decided(task) && (self.user.control.is_paused() || self.plan_file.edits.is_held())
     }

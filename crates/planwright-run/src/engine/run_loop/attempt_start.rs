@@ -35,16 +35,16 @@ use crate::shell::command_line;
 use crate::verify::{self, TaskChecks, contract_of};
 use crate::worker::{EndedProcess, ProcessExit, StartError};
 
-/// How long is waited where the machine is short of something, and how often before the run ends.
+/// The wait when the machine is short of a resource, and how often the run waits before it ends.
 const SHORTAGE_WAIT: Duration = Duration::from_secs(10);
 const MAX_SHORTAGES: u32 = 60;
 
 impl RunLoop<'_> {
-    /// Records that an attempt begins. Its process follows when the record is durable.
+    /// Records the start of an attempt. Its process starts when the record is durable.
     pub(super) fn begin_attempt(&mut self, task: u32, attempt: u32) -> Result<(), RunError> {
         let chosen = self.agents.arbiter.take_decision(task);
         let agent = chosen.unwrap_or_else(|| self.agents.chosen.of_task(task));
-        // Work that was verified before needs no agent.
+        // Work that is already verified needs no agent.
         if !self.landing.has_unlanded(task) && self.waits_for_agent(task, &agent) {
             return Ok(());
         }
@@ -56,7 +56,7 @@ impl RunLoop<'_> {
             begun.location.checkout = unlanded.checkout.as_ref().and_then(|known| find(site, known));
             let is_there = site.repository().has_commit(&unlanded.candidate.commit).unwrap_or(true);
             if !is_there && let Ok(again) = self.snapshot_of(&begun, None) {
-                // A clean-up has removed the commit, and the files are there.
+                // `git gc` removed the commit, and the files still exist.
                 unlanded.candidate = again;
                 unlanded.approved = None;
                 return self.bring_home(begun, unlanded);
@@ -94,7 +94,7 @@ impl RunLoop<'_> {
         Ok(())
     }
 
-    /// Leaves a task as under way for a run that may start agents.
+    /// Leaves a task running for a run that may start agents.
     pub(super) fn leave(&mut self, task: u32, why: &str) -> Result<(), RunError> {
         self.happened(ScheduleEvent::Moved {
             task,
@@ -106,7 +106,7 @@ impl RunLoop<'_> {
     /// Returns the next attempt at a task, which has a slot.
     fn new_attempt(&mut self, task: u32, agent: String) -> RunningAttempt {
         let name = self.snapshot.name(task).to_owned();
-        // Names may pass to other tasks; the files of an attempt do not.
+        // Another task may get this name; the files of an attempt keep it.
         let number = self.state().highest_attempt(&name) + 1;
         let (agent, instead_of) = self.runner_for(task, agent);
         let place = self.live.place.attempt(&name, number);
@@ -141,7 +141,7 @@ impl RunLoop<'_> {
         AttemptPhase::Working(Box::new(output))
     }
 
-    /// Returns the prompt of an attempt; `nth` is which one it is by the schedule.
+    /// Returns the prompt of an attempt; `nth` is its number in the schedule.
     fn prompt_of(&self, attempt: &RunningAttempt, nth: u32) -> String {
         let task = attempt.task;
         let result = attempt.location.result.to_string_lossy().into_owned();
@@ -164,7 +164,7 @@ impl RunLoop<'_> {
         Prompt::of(self.snapshot.plan(), self.snapshot.links(), task as usize, &context).text
     }
 
-    /// Continues with work that an attempt of an earlier run made and that was verified: no agent has to make it again.
+    /// Resumes with verified work of an earlier run's attempt: no agent has to repeat it.
     fn bring_home(&mut self, mut attempt: RunningAttempt, unlanded: Unlanded) -> Result<(), RunError> {
         self.record_approval(&attempt.name, &unlanded)?;
         attempt.agent = unlanded.agent;
@@ -208,7 +208,7 @@ impl RunLoop<'_> {
         self.verify(attempt, conclusion, Some(unlanded.candidate))
     }
 
-    /// Records work that was approved in an earlier run, and that it was: the log of this run is the one that the next run reads.
+    /// Records work that was approved in an earlier run, with its approval: the next run reads the log of this one.
     fn record_approval(&mut self, task: &str, unlanded: &Unlanded) -> Result<(), RunError> {
         let known = self.state().task(task).and_then(|run| run.approved.as_ref());
         let Some(approved) = unlanded.approved.clone().filter(|approved| known != Some(approved)) else {
@@ -236,7 +236,7 @@ impl RunLoop<'_> {
         self.record(event)
     }
 
-    /// Adds the files to a contract that the task is to change by its own text, although they verify it.
+    /// Adds to a contract the files that verify the task but that its own text tells it to change.
     fn with_expected(&self, contract: VerificationContract, task: &Task) -> VerificationContract {
         let rules = &self.request.config.verify;
         let allows = self.request.options.asked.allow_plan_commands || rules.allow_plan_commands;
@@ -259,7 +259,7 @@ impl RunLoop<'_> {
         });
     }
 
-    /// Starts the processes of attempts whose beginning is durable.
+    /// Starts the processes of attempts whose start is durable.
     pub(super) fn spawn(&mut self) -> Result<(), RunError> {
         for (attempt, prompt) in self.attempts.take_queued() {
             self.spawn_one(attempt, &prompt)?;
@@ -320,7 +320,7 @@ impl RunLoop<'_> {
         }
     }
 
-    /// Returns the variables that an agent's process gets, with those of its checkout.
+    /// Returns the variables for an agent's process, with those of its checkout.
     fn environment_of(&mut self, attempt: &RunningAttempt, agent: &Agent) -> Vec<(OsString, OsString)> {
         let environment = self.agents.chosen.environment(agent).to_vec();
         match (self.folders.workplace.site(), &attempt.location.checkout) {
@@ -385,7 +385,7 @@ impl RunLoop<'_> {
         }
     }
 
-    /// A command that prepares the checkout of an attempt ended.
+    /// Handles the end of a command that prepares the checkout of an attempt.
     pub(super) fn set_up(
         &mut self,
         mut attempt: RunningAttempt,
@@ -404,7 +404,7 @@ impl RunLoop<'_> {
             .pop_front()
             .map(|command| command_line(&command.arguments()));
         if ended.exit != ProcessExit::Code(0) {
-            // Who has configured nothing has to know where the command comes from.
+            // If nothing is configured, the message says where the command comes from.
             let usual = match self.request.config.run.checkouts.setup {
                 Some(_) => "",
                 None => " (the default for Python projects; `setup = []` in [run] turns it off)",
@@ -432,7 +432,7 @@ impl RunLoop<'_> {
         Ok(())
     }
 
-    /// The machine has too few processes, files or too little memory left for now: the attempt does not count, and the task waits.
+    /// Handles a machine that is short of processes, files or memory: the attempt does not count, and the task waits.
     fn wait_for_machine(&mut self, mut attempt: RunningAttempt, why: &str) -> Result<(), RunError> {
         if self.waits.rests.count_shortage() > MAX_SHORTAGES {
             return self.hindered(attempt, why);
@@ -446,20 +446,20 @@ impl RunLoop<'_> {
         Ok(())
     }
 
-    /// The machine does not let this or any other task begin: the run ends, and no task has failed.
+    /// Ends the run because the machine lets no task start. No task has failed.
     pub(super) fn hindered(&mut self, mut attempt: RunningAttempt, why: &str) -> Result<(), RunError> {
         self.stop_hindered(why.to_owned());
         attempt.ending.get_or_insert(AgentEndReason::Interrupted);
         self.interrupted(attempt, None)
     }
 
-    /// An attempt that has no process has failed, and the next one would as well.
+    /// Fails a task whose process could not start. Another attempt would fail as well.
     fn not_started(&mut self, attempt: RunningAttempt, why: &str) -> Result<(), RunError> {
         self.record_cost(RunEvent::Finished(attempt.ended(Outcome::Failed, why)))?;
         self.failed(attempt, &AttemptFailure::from(why), false)
     }
 
-    /// A task whose budget is spent has failed without another attempt.
+    /// Fails a task whose budget is spent, without another attempt.
     fn not_begun(&mut self, attempt: RunningAttempt, why: &str) -> Result<(), RunError> {
         self.record(RunEvent::Finished(attempt.ended(Outcome::Failed, why)))?;
         self.start_update(&attempt);
@@ -484,12 +484,12 @@ fn starting(attempt: &RunningAttempt, branch: Option<&str>, contract: Option<Ver
     })
 }
 
-/// Returns where the output of commands goes that prepare a checkout.
+/// Returns the path of the output of commands that prepare a checkout.
 fn setup_log(attempt: &RunningAttempt) -> PathBuf {
     attempt.place.output().with_extension("setup.log")
 }
 
-/// Writes the prompt. Where it reports nothing was before: no attempt has the name of another.
+/// Writes the prompt. No result file exists yet: the name of an attempt is unique.
 fn prepare_files(attempt: &RunningAttempt, prompt: &str) -> io::Result<()> {
     faults::step("write prompt")?;
     write_own(&attempt.place.prompt(), prompt.as_bytes())

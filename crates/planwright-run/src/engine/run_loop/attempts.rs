@@ -1,4 +1,4 @@
-//! The attempts under way, and their slots.
+//! The active attempts, and their slots.
 
 use std::collections::HashMap;
 
@@ -8,19 +8,19 @@ use super::super::attempt::{AgentEndReason, AttemptPhase, RunningAttempt};
 use super::super::budget::Reservation;
 use crate::worker::{StopManner, Workers};
 
-/// All attempts with a process, and those that are about to have one.
+/// All attempts that have a process, or get one after the next commit.
 #[derive(Default)]
 pub(super) struct RunningAttempts {
-    /// By the number of their process.
+    /// By the key of their process.
     under_way: HashMap<u64, RunningAttempt>,
-    /// Recorded, with their prompts; they get a process after the next commit.
+    /// Recorded attempts with their prompts. They get a process after the next commit.
     spawning: Vec<(RunningAttempt, String)>,
     last_key: u64,
     slots: Vec<bool>,
 }
 
 impl RunningAttempts {
-    /// Returns a number for a process that none had before.
+    /// Returns an unused key for a process.
     pub(super) fn new_key(&mut self) -> u64 {
         self.last_key += 1;
         self.last_key
@@ -79,7 +79,7 @@ impl RunningAttempts {
         self.under_way.values_mut()
     }
 
-    /// Returns what is set aside for the attempts whose agents have not ended.
+    /// Returns the reservations of the attempts whose agents have not ended.
     pub(super) fn reserved(&self) -> Vec<Reservation> {
         let about_to = self.spawning.iter().map(|(attempt, _)| attempt);
         let all = self.under_way.values().chain(about_to);
@@ -103,7 +103,7 @@ impl RunningAttempts {
             .any(|attempt| attempt.task == task)
     }
 
-    /// Returns whether an attempt runs whose task is no longer in the plan. It keeps its slot and its files until it ends.
+    /// Returns whether an attempt runs whose task was removed from the plan. It keeps its slot and its files until it ends.
     pub(super) fn has_removed(&self) -> bool {
         self.under_way.values().any(RunningAttempt::is_gone)
     }
@@ -115,7 +115,7 @@ impl RunningAttempts {
         }
     }
 
-    /// Has the attempt at a task follow another process that moved the task. Returns whether there is one.
+    /// Has the attempt at a task follow another process that moved the task. Returns whether there is such an attempt.
     pub(super) fn follow(&mut self, task: u32, to: State, workers: &mut Workers) -> bool {
         let mut running = self.under_way.iter_mut();
         let Some((key, attempt)) = running.find(|(_, attempt)| attempt.task == task) else {
@@ -132,7 +132,7 @@ impl RunningAttempts {
         true
     }
 
-    /// Gives attempts the new numbers of their tasks. An attempt at a task that was removed is ended.
+    /// Gives attempts the new numbers of their tasks. An attempt at a removed task is ended.
     pub(super) fn renumber(&mut self, new_of: &HashMap<u32, u32>, workers: &mut Workers) {
         for (key, attempt) in &mut self.under_way {
             if attempt.renumber(new_of) {

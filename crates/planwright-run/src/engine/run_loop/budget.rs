@@ -13,7 +13,7 @@ use crate::clock;
 use crate::runs::state::AttemptRun;
 use crate::runs::{RemarkKind, RunEvent, Spent};
 
-/// When the run began or continued: its time is measured, not read from the log.
+/// When the run started or was resumed: its time is measured, not read from the log.
 pub(super) struct RunClock {
     began: Instant,
 }
@@ -25,14 +25,14 @@ impl RunClock {
         }
     }
 
-    /// Returns the milliseconds since the run began or continued.
+    /// Returns the milliseconds since the run started or was resumed.
     pub(super) fn milliseconds(&self) -> u64 {
         u64::try_from(clock::since(self.began).as_millis()).unwrap_or(u64::MAX)
     }
 }
 
 impl RunLoop<'_> {
-    /// Returns whether an attempt of an agent fits the budget next to those that run.
+    /// Returns whether an attempt of an agent fits the budget in addition to the active ones.
     fn admission(&self, agent: &str) -> Admission {
         let budget = &self.request.config.run.budget;
         admit(
@@ -43,10 +43,10 @@ impl RunLoop<'_> {
         )
     }
 
-    /// Returns the most that an attempt of an agent cost in this run; none where none has ended that can tell.
+    /// Returns the highest cost of an agent's attempt in this run; none if no attempt has reported one.
     fn estimate(&self, agent: &str) -> Option<Reservation> {
         let attempts = self.state().tasks().iter().flat_map(|task| &task.attempts);
-        // An attempt that reports a cost of nothing says nothing about what the next one costs.
+        // An attempt that reports no cost predicts nothing about the next one.
         let is_nothing = |attempt: &&AttemptRun| {
             attempt.report.cost_usd == Some(0.0) && self.request.config.run.budget.cost.is_some()
         };
@@ -61,16 +61,16 @@ impl RunLoop<'_> {
         costs.reduce(Reservation::max)
     }
 
-    /// Returns what is set aside for an attempt that begins now.
+    /// Returns the reservation for an attempt that starts now.
     pub(super) fn reservation(&self, agent: &str) -> Reservation {
         match self.admission(agent) {
             Admission::Begins(reservation) => reservation,
-            // Another agent takes the task than the one that was asked for: it may cost as much as it did before.
+            // A fallback agent takes the task: it may cost as much as it did before.
             Admission::Waits(_) | Admission::Refused(_) => self.estimate(agent).unwrap_or_default(),
         }
     }
 
-    /// Returns why a task cannot begin by the budget of the run; none where it can. What was verified before needs no agent.
+    /// Returns why the run's budget does not allow a task to start; none if it does. Work that is already verified needs no agent.
     pub(super) fn held_by_budget(&self, task: u32) -> Option<Admission> {
         let budget = &self.request.config.run.budget;
         if (budget.cost, budget.tokens) == (None, None) || self.landing.has_unlanded(task) {
@@ -99,7 +99,7 @@ impl RunLoop<'_> {
         self.waits.budget.remove(&task);
     }
 
-    /// Ends the run where nothing is under way and no task that could begin fits the budget.
+    /// Ends the run if nothing is active and no ready task fits the budget.
     pub(super) fn stop_without_room(&mut self, refused: Option<String>) -> bool {
         let is_idle = self.attempts.n_under_way() == 0 && self.landing.is_idle() && self.agents.arbiter.is_idle();
         let Some(why) =
@@ -112,14 +112,14 @@ impl RunLoop<'_> {
         true
     }
 
-    /// Records something that costs, and starts nothing new when the budget is spent.
+    /// Records an event with a cost, and stops starting tasks when the budget is spent.
     pub(super) fn record_cost(&mut self, event: RunEvent) -> Result<(), RunError> {
         self.record(event)?;
         self.check_budget();
         Ok(())
     }
 
-    /// Starts nothing new when the run's budget is spent.
+    /// Stops starting tasks when the run's budget is spent.
     pub(super) fn check_budget(&mut self) {
         let budget = &self.request.config.run.budget;
         if budget.is_open() || self.tasks.schedule.stop().is_some() {
@@ -131,7 +131,7 @@ impl RunLoop<'_> {
         }
     }
 
-    /// Returns what was spent until now by the command that runs, on earlier versions of the plan as well.
+    /// Returns everything that the command has spent, including on earlier versions of the plan.
     pub(super) fn all_spent(&self) -> Spent {
         let state = self.state();
         let mut spent = state.spent.with(&state.earlier);
@@ -143,15 +143,15 @@ impl RunLoop<'_> {
         self.over_task_budget_with(attempt, &Spent::default())
     }
 
-    /// Returns the same with what an attempt spent that is not recorded yet.
+    /// Returns which part of a task's budget is used up, including an attempt that is not recorded yet.
     pub(super) fn over_task_budget_with(&self, attempt: &RunningAttempt, more: &Spent) -> Option<String> {
         let task = self.state().task_of_attempt(&attempt.name, attempt.number);
         let spent = task.map_or_else(|| more.clone(), |task| task.spent.with(more));
         spent.over(&self.request.config.run.task_budget, BudgetScope::Task)
     }
 
-    /// Returns whether nothing begins for now because what is under way may use up the attempts that are left. One of them that
-    /// does not count leaves room for another.
+    /// Returns whether nothing starts because the active attempts may use up the remaining ones. An attempt that does not count leaves room
+    /// for another.
     pub(super) fn awaits_attempts(&self) -> bool {
         let n_under_way = (self.attempts.n_under_way() + self.landing.n_queued()) as u64;
         let state = self.state();
@@ -161,8 +161,8 @@ impl RunLoop<'_> {
     }
 }
 
-/// Returns whether the end of an attempt says what attempts of its agent cost. One that a provider refused, or that was ended early,
-/// cost less than others will.
+/// Returns whether the end of an attempt shows what attempts of its agent cost. One that a provider refused, or that was ended early, costs
+/// less than others.
 fn reports_cost(attempt: &AttemptRun) -> bool {
     let is_whole = attempt.outcome.as_ref().is_some_and(crate::runs::Outcome::counts);
     let has_cost = attempt.report.cost_usd.is_some() || attempt.report.tokens.is_some();

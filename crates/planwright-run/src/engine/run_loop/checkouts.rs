@@ -1,4 +1,4 @@
-//! The folders of attempts: one checkout each or one shared folder, and the work that they leave there.
+//! The folders of attempts: one checkout each or one shared folder, and the work in them.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -34,7 +34,7 @@ pub(super) enum CheckoutObstacle {
 }
 
 pub(in super::super) enum Workplace {
-    /// All in the folder of the workspace; in a repository it is seen what they touch.
+    /// All in the folder of the workspace. In a repository, the run sees what they touch.
     Shared(Option<Repository>),
     Checkouts(Box<LandingSite>),
 }
@@ -58,7 +58,7 @@ impl Workplace {
         }
     }
 
-    /// Remembers what the folder is like before a task works in it.
+    /// Records the state of the folder before a task works in it.
     fn files_now(&self) -> Option<Snapshot> {
         match self {
             Workplace::Shared(Some(repository)) => Snapshot::take(repository).ok(),
@@ -66,7 +66,7 @@ impl Workplace {
         }
     }
 
-    /// Returns the files of the workspace that are not what they were.
+    /// Returns the files of the workspace that differ from a snapshot.
     fn touched(&self, before: &Snapshot, snapshot: &PlanSnapshot) -> Option<Vec<String>> {
         let Workplace::Shared(Some(repository)) = self else {
             return None;
@@ -82,7 +82,7 @@ pub(super) struct KeptCheckouts {
 }
 
 impl KeptCheckouts {
-    /// Finds the checkouts of attempts that were interrupted, if they are still there.
+    /// Finds the checkouts of interrupted attempts, if they still exist.
     pub(super) fn of(workplace: &Workplace, known: impl Iterator<Item = (u32, KnownCheckout)>) -> Self {
         let found = known.filter_map(|(task, known)| Some((task, find(workplace.site()?, &known)?)));
         KeptCheckouts { kept: found.collect() }
@@ -101,18 +101,18 @@ impl KeptCheckouts {
     }
 }
 
-/// Returns a checkout that the log knows, if its folder is still the one that was made.
+/// Returns a checkout from the log, if its folder is still the original one.
 pub(super) fn find(site: &LandingSite, known: &KnownCheckout) -> Option<TaskCheckout> {
     site.find(&known.folder, &known.identity, &known.base).ok()
 }
 
 impl RunLoop<'_> {
-    /// Prepares the folder that an attempt works in, and makes it where the attempt has its own.
+    /// Prepares the folder of an attempt, and creates it if the attempt has its own.
     pub(super) fn prepare_checkout(&mut self, attempt: &mut RunningAttempt) -> Result<(), CheckoutObstacle> {
         let mut root = self.root();
         let kept = self.folders.checkouts.take(attempt.task);
         if let Some(site) = self.folders.workplace.site() {
-            // A folder that was removed or replaced since is none of this task's: it begins anew.
+            // A folder that was removed or replaced is not this task's any more: the task starts again.
             let is_usable = |checkout: &TaskCheckout| {
                 site.checkouts().reopen(checkout).is_ok() && state_folder(site, checkout).is_ok()
             };
@@ -134,7 +134,7 @@ impl RunLoop<'_> {
             };
             root = site.root_in(checkout.path());
             let checkout = attempt.location.checkout.insert(checkout);
-            // Agents may be kept from writing outside of their folder.
+            // A fence may keep agents from writing outside of their folder.
             let state = state_folder(site, checkout).map_err(|why| {
                 if is_new {
                     site.discard(checkout);
@@ -151,7 +151,7 @@ impl RunLoop<'_> {
             let known = self.state().task(&attempt.name).and_then(|run| run.contract.as_ref());
             let known = known.and_then(|contract| contract.watched.as_ref());
             let watched = match known {
-                // An attempt before the run was killed may have changed them.
+                // An attempt may have changed them before the run was killed.
                 Some(known) => WatchedFiles::from_record(known),
                 None if protection.is_empty() => WatchedFiles::default(),
                 None => protection.watch(&self.root()),
@@ -164,7 +164,7 @@ impl RunLoop<'_> {
         Ok(())
     }
 
-    /// Returns which files decide whether a task passes.
+    /// Returns the files that decide whether a task passes.
     fn protection(&self, task: u32, name: &str) -> Protection {
         let checks = self.checks_of(task, name);
         let run = self.state().task(self.snapshot.name(task));
@@ -180,7 +180,7 @@ impl RunLoop<'_> {
         protection.following_links(&self.root(), patterns).without(expected)
     }
 
-    /// Returns the files that verify a task and that are changed in the folder that tasks share, since its first attempt.
+    /// Returns the files that verify a task and that changed in the shared folder since its first attempt.
     pub(super) fn changed_in_folder(&self, task: u32, name: &str) -> Vec<String> {
         let changed = self.agents.memory.changed(task, &self.root());
         self.protection(task, name).among(&changed)
@@ -203,14 +203,14 @@ impl RunLoop<'_> {
         changed
     }
 
-    /// Looks at the files of a folder without git, where it matters whether they change.
+    /// Scans the files of a folder without git, if changes to them matter.
     fn folder_print(&self) -> Option<FolderPrint> {
         let place = self.snapshot.place();
         let matters = self.request.config.run.no_changes != NoChanges::Allow;
         matters.then(|| FolderPrint::of(&place.root, &place.target)).flatten()
     }
 
-    /// Returns whether an attempt that reported success changed no file, as far as that can be told.
+    /// Returns whether an attempt that reported success changed no file, as far as that is known.
     pub(super) fn is_unchanged(
         &self,
         attempt: &RunningAttempt,
@@ -226,7 +226,7 @@ impl RunLoop<'_> {
         }
     }
 
-    /// Gathers what an attempt made: a candidate where it has a checkout, and the files that it touched.
+    /// Collects the work of an attempt: a candidate if it has a checkout, and the files that it touched.
     pub(super) fn gather(
         &mut self,
         attempt: &RunningAttempt,
@@ -275,7 +275,7 @@ impl RunLoop<'_> {
         site.snapshot(checkout, &attempt.name, attempt.number, &message, named)
     }
 
-    /// Records a candidate, and reports what of the agent's work is not part of it.
+    /// Records a candidate, and reports which of the agent's files are not in it.
     pub(super) fn record_candidate(&mut self, attempt: &RunningAttempt, candidate: &Candidate) -> Result<(), RunError> {
         let other_work = match (self.folders.workplace.site(), &attempt.location.checkout) {
             (Some(site), Some(checkout)) => site.checkouts().other_work(checkout),
@@ -307,7 +307,7 @@ impl RunLoop<'_> {
         }))
     }
 
-    /// Returns the files that have to land: those that the task names and those that its agent reports.
+    /// Returns the files that must land: those that the task names and those that its agent reports.
     fn named_files(&self, attempt: &RunningAttempt, conclusion: &Conclusion) -> Vec<String> {
         let mut named = self.files_of(attempt.task);
         named.extend(conclusion.affected_files.iter().cloned());
@@ -315,8 +315,7 @@ impl RunLoop<'_> {
         named
     }
 
-    /// Keeps the checkout of an attempt that was not successful, and its files as a commit that no clean-up removes. Returns where
-    /// they are, in words.
+    /// Keeps the checkout of an attempt that failed, and saves its files as a commit that `git gc` keeps. Returns where they are, in words.
     pub(super) fn keep_checkout(&mut self, attempt: &mut RunningAttempt) -> Result<Option<String>, RunError> {
         let Some(checkout) = attempt.location.checkout.clone() else {
             return Ok(None);
@@ -346,7 +345,7 @@ impl RunLoop<'_> {
         Ok(kept)
     }
 
-    /// Takes from a checkout that is kept what git would execute in it.
+    /// Removes from a kept checkout the settings and hooks that git would execute.
     pub(super) fn disarm(&mut self, task: u32, checkout: &TaskCheckout) -> Result<(), RunError> {
         match self
             .folders
@@ -366,7 +365,7 @@ impl RunLoop<'_> {
         }
     }
 
-    /// Has attempts that work beside each other know which files are the other's.
+    /// Records for attempts that share a folder which files belong to the other.
     pub(super) fn meet(&mut self, attempt: &mut RunningAttempt) {
         let own = self.files_of(attempt.task);
         let others: Vec<u32> = self.attempts.running().map(|other| other.task).collect();
@@ -385,7 +384,7 @@ impl RunLoop<'_> {
         files.map(|path| path.trim_start_matches("./").to_owned()).collect()
     }
 
-    /// Compares the files that were touched with those that the task declares. Returns why it has failed, where that counts.
+    /// Compares the touched files with those that the task declares. Returns the failure, if that fails the task.
     pub(super) fn look_for_drift(
         &mut self,
         attempt: &RunningAttempt,
@@ -440,13 +439,13 @@ pub(super) fn title_of(plan: &Plan, task: u32) -> &str {
         .map_or("", |task| plan.task_subject(task))
 }
 
-/// Returns the beginning of an id, as people read it.
+/// Returns a shortened commit id.
 pub(super) fn short(id: &str) -> &str {
     id.get(..12).unwrap_or(id)
 }
 
 pub(super) fn words(error: &GitError) -> String {
-    // Commands and paths are long, and what git or the system says is what matters.
+    // Commands and paths are long; the message of git or the system matters.
     match error {
         GitError::Failed { reason, .. } | GitError::Locked { reason, .. } => format!("git: {reason}"),
         GitError::Path { path, source } => format!("{source}: `{}`", path.display()),
@@ -454,7 +453,7 @@ pub(super) fn words(error: &GitError) -> String {
     }
 }
 
-/// Makes the state folder in a checkout, which git does not look at. What an agent put in its place goes; a link is not followed.
+/// Creates the state folder in a checkout, which git ignores. Removes what an agent put in its place, and follows no link.
 fn state_folder(site: &LandingSite, checkout: &TaskCheckout) -> Result<PathBuf, String> {
     let folder = site.root_in(checkout.path()).join(STATE_FOLDER);
     let above = folder.parent().unwrap_or(&folder);

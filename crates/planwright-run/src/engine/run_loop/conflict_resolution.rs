@@ -16,7 +16,7 @@ use super::results::AttemptFailure;
 use crate::git::{Candidate, GitError};
 use crate::runs::{Conflicted, Merged, RunEvent};
 
-/// How much of each side's difference the prompt has, in bytes.
+/// The size limit of each side's diff in the prompt, in bytes.
 const MAX_DIFF_BYTES: usize = 24 * 1024;
 
 /// The conflicts that the next attempts of tasks resolve.
@@ -27,10 +27,10 @@ pub(super) struct Conflicts {
 
 #[derive(Clone)]
 pub(super) struct Conflict {
-    /// Which attempt to resolve conflicts of the task the next one is.
+    /// The number of the next attempt to resolve conflicts of the task.
     pub(super) resolution: u32,
     pub(super) prompt: String,
-    /// The agent's own name for the conversation in which it made its side.
+    /// The agent's id of the session in which it made its side.
     pub(super) session: Option<String>,
 }
 
@@ -49,7 +49,7 @@ impl Conflicts {
 }
 
 impl RunLoop<'_> {
-    /// The candidate at the head of the queue does not fit the branch.
+    /// Handles a conflict of the first candidate in the queue with the branch.
     pub(super) fn conflicted(
         &mut self,
         mut attempt: RunningAttempt,
@@ -64,7 +64,7 @@ impl RunLoop<'_> {
         let checkout = attempt.location.checkout.as_ref().map(|checkout| checkout.path());
         let replayed = site.replay(&attempt.name, &candidate, tip, &onto, checkout)?;
         let Replaying::Conflict(conflict) = replayed else {
-            // The branch has changed since: it fits now.
+            // The branch has changed since: the candidate applies now.
             return Ok(self.land(attempt, checking, candidate)?);
         };
         if self.request.options.lands_only {
@@ -121,14 +121,14 @@ impl RunLoop<'_> {
         Ok(())
     }
 
-    /// Returns how many attempts to resolve conflicts of a task there were.
+    /// Returns the number of attempts to resolve conflicts of a task.
     fn n_resolutions(&self, attempt: &RunningAttempt) -> u32 {
         let task = self.state().task_of_attempt(&attempt.name, attempt.number);
         let made = task.into_iter().flat_map(|task| &task.attempts);
         made.filter_map(|attempt| attempt.resolution).max().unwrap_or(0)
     }
 
-    /// An attempt to resolve a conflict failed: the next one finds the same conflict, until there were enough of them.
+    /// Handles a failed attempt to resolve a conflict: the next one gets the same conflict, up to a limit.
     pub(super) fn not_resolved(&mut self, mut attempt: RunningAttempt, why: &AttemptFailure) -> Result<(), RunError> {
         let n_made = self.n_resolutions(&attempt);
         if n_made >= self.request.config.run.retry.resolutions || self.tasks.schedule.stop().is_some() {
@@ -153,7 +153,7 @@ impl RunLoop<'_> {
         self.happened(ScheduleEvent::Deferred { task });
     }
 
-    /// A conflict is not given back any more: the task has failed, and its work is kept.
+    /// Fails a task whose conflict is not returned any more, and keeps its work.
     fn not_landed(&mut self, attempt: RunningAttempt, candidate: &Candidate, paths: &[String]) -> Result<(), RunError> {
         let branch = self
             .folders
@@ -177,7 +177,7 @@ impl RunLoop<'_> {
         self.failed(attempt, &AttemptFailure::Other(why), false)
     }
 
-    /// Returns what the agent has to know: what both sides are for, and what each changed.
+    /// Returns what the agent must know: the purpose and the changes of both sides.
     fn conflict_prompt(
         &self,
         attempt: &RunningAttempt,
@@ -195,7 +195,7 @@ impl RunLoop<'_> {
         let landed = site.repository().commits_beyond(tip, &candidate.base)?;
         let landed: Vec<String> = landed.iter().map(|(_, subject)| format!("- {subject}")).collect();
         let title = title_of(self.snapshot.plan(), attempt.task);
-        // The sides are what agents wrote, and prompts are kept.
+        // Agents wrote both sides, and prompts are stored.
         let redaction = self.agents.chosen.redaction();
         Ok(format!(
             "## Resolve a conflict\n\n\
@@ -219,7 +219,7 @@ impl RunLoop<'_> {
         ))
     }
 
-    /// Returns why the last conflict of a task is not resolved by a candidate, in words.
+    /// Returns why a candidate does not resolve the last conflict of a task, in words.
     pub(super) fn unresolved(&self, attempt: &RunningAttempt, candidate: Option<&Candidate>) -> Option<String> {
         let task = self.state().task(&attempt.name)?;
         let last = task
@@ -229,7 +229,7 @@ impl RunLoop<'_> {
             .find_map(|attempt| attempt.landing.conflict.as_ref())?;
         let (site, candidate) = (self.folders.workplace.site()?, candidate?);
         if last.tree.is_empty() {
-            // A log of an earlier version of planwright.
+            // The log is of an earlier version of planwright.
             return None;
         }
         if candidate.tree == last.tree {
@@ -247,7 +247,7 @@ impl RunLoop<'_> {
     }
 }
 
-/// Returns a text in a fence that it cannot end.
+/// Returns a text in a code fence that the text cannot close.
 fn fenced(text: &str) -> String {
     let mut longest = 2;
     let mut current = 0;

@@ -74,8 +74,7 @@ impl RunLoop<'_> {
         Ok(())
     }
 
-    /// Takes a review. It is a change of its own in the plan's history, with who reviewed: neither together with what was
-    /// before, nor with what follows.
+    /// Applies a review. It is a separate change in the plan's history, with the reviewer, not joined with earlier or later updates.
     fn review(&mut self, ask: &ControlRequest, approves: bool) -> Result<(), RunError> {
         self.write_plan()?;
         let named = ask.task.as_deref().and_then(|name| self.snapshot.named(name).ok());
@@ -100,7 +99,7 @@ impl RunLoop<'_> {
         };
         self.record(RunEvent::Approved(approved.clone()))?;
         if let Some(held) = held {
-            // It is done when it has landed.
+            // The task is done when its work has landed.
             let unlanded = Unlanded::of_held(&held, Some(&approved));
             self.landing.add_unlanded(task, unlanded);
             self.happened(ScheduleEvent::Moved {

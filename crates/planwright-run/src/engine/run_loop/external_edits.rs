@@ -19,25 +19,25 @@ use crate::revise::{CalledVerbs, next_record};
 use crate::runs::{MovedTask, PlanEditRecord, RemarkKind, RenamedTask, RequestRecord, RunEvent};
 use crate::verify::contract_of;
 
-/// Who pauses a run that no user asked to pause.
+/// The name of planwright itself as the one who paused a run.
 const OURSELVES: &str = "planwright";
 
-/// Whether the plan can be used, and when it was looked at.
+/// Whether the plan is valid, and when it was read.
 pub(super) struct EditWatch {
     invalid: Option<String>,
     last_look: Instant,
-    /// The first record of the plan's journal that can be of a verb called during this run.
+    /// The number of the first journal record that can belong to a verb called during this run.
     since: u64,
-    /// For each task the record of the last verb whose state was seen in the file.
+    /// For each task, the record of the last verb whose state was seen in the file.
     followed: HashMap<String, u64>,
-    /// What was last reported of statuses that were set back.
+    /// The last reported remark about statuses that were set back.
     last_set_back: Option<String>,
-    /// The tasks whose criteria or type a verb changed: their next attempt is judged by the new ones.
+    /// Tasks whose criteria or type a verb changed: the new ones verify their next attempt.
     renewed: HashSet<u32>,
 }
 
 impl EditWatch {
-    /// Watches a plan from now on. What its journal has already was before the run.
+    /// Watches a plan from now on. Records already in its journal are from before the run.
     pub(super) fn new(snapshot: &PlanSnapshot) -> Self {
         EditWatch {
             invalid: None,
@@ -49,12 +49,12 @@ impl EditWatch {
         }
     }
 
-    /// Returns whether a verb changed what a task is verified by, once.
+    /// Returns, once, whether a verb changed what verifies a task.
     pub(super) fn take_renewed(&mut self, task: u32) -> bool {
         self.renewed.remove(&task)
     }
 
-    /// Returns whether nothing starts because the plan cannot be used now.
+    /// Returns whether nothing starts because the plan is invalid now.
     pub(super) fn is_held(&self) -> bool {
         self.invalid.is_some()
     }
@@ -68,47 +68,47 @@ impl EditWatch {
     }
 }
 
-/// A plan that was edited, matched with the one before.
+/// An edited plan, matched with the previous one.
 struct EditedPlan {
     snapshot: PlanSnapshot,
     jobs: Vec<Job>,
     agents: Vec<Option<String>>,
     weights: Vec<u32>,
-    /// Which task of the plan before each task is.
+    /// The index of each task in the previous plan.
     old_of: Vec<Option<u32>>,
-    /// Which task each task of the plan before is.
+    /// The new index of each task of the previous plan.
     new_of: HashMap<u32, u32>,
     found: Vec<State>,
     sources: Vec<StatusSource>,
-    /// The state that a verb of another process gave each task. An edit after it may have put another one into the file.
+    /// The state that a verb of another process gave each task. A later edit may have written another one into the file.
     moved_to: Vec<Option<State>>,
     /// The tasks whose state in the file is that of the last verb, and its record.
     followed: Vec<(String, u64)>,
-    /// Who called the verb that moved each task, where the journal has it.
+    /// The caller of the verb that moved each task, if the journal has it.
     movers: Vec<Option<String>>,
     /// Tasks that have started, and whose criteria or type were edited without a verb.
     contracts: Vec<u32>,
-    /// The same by a verb.
+    /// Tasks that have started, and whose criteria or type a verb changed.
     renewed: Vec<u32>,
-    /// Tasks that were marked as ones to skip without a verb.
+    /// Tasks that an edit marked to be skipped, without a verb.
     skips: Vec<u32>,
 }
 
-/// Where the status of a task in the edited file comes from.
+/// The source of a task's status in the edited file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum StatusSource {
     Run,
-    /// Another process called a verb: it holds.
+    /// Another process called a verb: the status is valid.
     Verb,
-    /// It was written into the file, by an agent, an editor or a script: it is a claim, and does not count.
+    /// An agent, an editor or a script wrote it into the file: it is only a claim, and does not count.
     Claim,
 }
 
 impl RunLoop<'_> {
-    /// Reads the plan file where it may have changed, and follows the change.
+    /// Reads the plan file if it may have changed, and follows the change.
     pub(super) fn follow_plan(&mut self) -> Result<(), RunError> {
         match self.snapshot.reread() {
-            // An edit that could not be used was taken back.
+            // An invalid edit was undone.
             Ok(None) if self.plan_file.edits.invalid.is_some() && self.snapshot.is_as_known() => self.release(),
             Ok(None) => Ok(()),
             Ok(Some(new)) => self.follow_edit(new),
@@ -119,7 +119,7 @@ impl RunLoop<'_> {
         }
     }
 
-    /// Starts nothing new until the plan can be used again.
+    /// Starts nothing new until the plan is valid again.
     fn hold(&mut self, why: String) -> Result<(), RunError> {
         let is_news = self.plan_file.edits.invalid.as_ref() != Some(&why);
         if self.plan_file.edits.invalid.replace(why.clone()).is_none() && !self.user.control.is_paused() {
@@ -143,7 +143,7 @@ impl RunLoop<'_> {
         }))
     }
 
-    /// Continues with a plan that can be used again, unless the user paused the run.
+    /// Continues with a plan that is valid again, unless the user paused the run.
     fn release(&mut self) -> Result<(), RunError> {
         if self.plan_file.edits.invalid.take().is_none() {
             return Ok(());
@@ -156,7 +156,7 @@ impl RunLoop<'_> {
         self.record(RunEvent::Resumed(RequestRecord { by: None, why }))
     }
 
-    /// The user resumed the run: it continues, unless the plan cannot be used.
+    /// Continues after the user resumed the run, unless the plan is invalid.
     pub(super) fn resumed(&mut self) -> Result<(), RunError> {
         match self.plan_file.edits.invalid.clone() {
             Some(why) => self.record_held(&why),
@@ -167,7 +167,7 @@ impl RunLoop<'_> {
         }
     }
 
-    /// Takes over a plan that was edited, or holds where it cannot be used.
+    /// Takes over an edited plan, or holds if it is invalid.
     fn follow_edit(&mut self, new: PlanSnapshot) -> Result<(), RunError> {
         match self.read_edit(new) {
             Ok(edited) => {
@@ -178,7 +178,7 @@ impl RunLoop<'_> {
         }
     }
 
-    /// Matches an edited plan with the one before. The error is why it cannot be used, in words.
+    /// Matches an edited plan with the previous one. The error says why it cannot be used.
     fn read_edit(&self, snapshot: PlanSnapshot) -> Result<EditedPlan, String> {
         let matters = |task: u32| self.is_begun(task) || self.plan_file.writer.concerns(task);
         let old_of = snapshot.matched(&self.snapshot, matters)?;
@@ -208,7 +208,7 @@ impl RunLoop<'_> {
         let source = |task: usize| {
             let known = match old_of[task] {
                 Some(old) => self.plan_file.writer.written(old),
-                // A task that comes into the plan has not begun.
+                // A task that was added to the plan has not started.
                 None => Some(State::Pending),
             };
             match known == Some(found[task]) {
@@ -247,8 +247,8 @@ impl RunLoop<'_> {
         })
     }
 
-    /// Returns the state that a verb of another process gave each task. Where an edit put another one into the file before the run
-    /// saw it, the verb still counts.
+    /// Returns the state that a verb of another process gave each task. The verb counts even if an edit overwrote its state before the run
+    /// saw it.
     fn moved_to(&self, new: &PlanSnapshot, called: &CalledVerbs, sources: &[StatusSource]) -> Vec<Option<State>> {
         let is_news = |name: &str| self.plan_file.edits.followed.get(name).copied() < called.record_of_move(name);
         let by_verb = |name: &str| called.last_move(name).filter(|(verb, _)| *verb != VERB);
@@ -263,8 +263,8 @@ impl RunLoop<'_> {
         (0..).zip(sources).map(moved_to).collect()
     }
 
-    /// Has tasks run that an edit marks as ones to skip: that is a status as well, and a verb sets it. A task under way keeps what it
-    /// began with in any case. Returns the tasks that were marked by this edit.
+    /// Ignores skip marks of an edit: such a mark is a status too, and only a verb sets it. An active task keeps its status in any case.
+    /// Returns the tasks that this edit marked.
     fn keep_wanted(
         &self,
         new: &PlanSnapshot,
@@ -296,7 +296,7 @@ impl RunLoop<'_> {
         marked
     }
 
-    /// Returns the started tasks whose criteria or type differ from those in the plan before.
+    /// Returns the started tasks whose criteria or type differ from those in the previous plan.
     fn edited_contracts(&self, new: &PlanSnapshot, old_of: &[Option<u32>]) -> Vec<u32> {
         let contract = |snapshot: &PlanSnapshot, task: u32| {
             let plan = snapshot.plan();
@@ -322,7 +322,7 @@ impl RunLoop<'_> {
             .filter(|(_, source)| **source == StatusSource::Claim)
             .map(|(task, _)| task)
             .collect();
-        // A task that is new is not moved: it begins where it stands.
+        // A new task is not moved: it starts in its written state.
         let moves = (0..).zip(edited.moved_to.iter().zip(&edited.old_of));
         let moved: Vec<(u32, State)> = moves
             .filter_map(|(task, (to, old))| old.and(*to).map(|to| (task, to)))
@@ -361,7 +361,7 @@ impl RunLoop<'_> {
             self.tasks.actions.extend(actions);
         }
         for (task, to) in moved {
-            // A new schedule has the states of tasks that are not under way.
+            // A new schedule has the states of tasks that are not active.
             if is_same || begun.contains(&task) {
                 self.follow(task, to);
             }
@@ -373,7 +373,7 @@ impl RunLoop<'_> {
         self.set_back(&claimed, &found)
     }
 
-    /// Sets the states with which the tasks of an edited plan are scheduled.
+    /// Sets the states in which the tasks of an edited plan are scheduled.
     fn set_states(&self, edited: &mut EditedPlan) {
         for (task, job) in edited.jobs.iter_mut().enumerate() {
             if edited.sources[task] == StatusSource::Claim {
@@ -383,7 +383,7 @@ impl RunLoop<'_> {
             }
             let old = edited.old_of[task].filter(|_| edited.moved_to[task].is_none());
             job.state = match old.map(|old| (self.phase(old), self.plan_file.writer.intended(old))) {
-                // Only the plan skipped it, and the plan may be another one now.
+                // Only the plan skipped it, and the new plan may not.
                 Some((Phase::Over(State::Skipped), Some(State::Pending))) => job.state,
                 Some((Phase::Over(state), _)) => state,
                 Some((Phase::Running | Phase::Resting | Phase::Review, _)) => State::Pending,
@@ -392,7 +392,7 @@ impl RunLoop<'_> {
         }
     }
 
-    /// Returns what the log gets of an edit; none where nothing of it concerns the run.
+    /// Returns the record of an edit for the log; none if the edit does not concern the run.
     fn edit_event(&self, edited: &EditedPlan, moved: &[(u32, State)], is_same: bool) -> Option<PlanEditRecord> {
         let new = &edited.snapshot;
         let names: Vec<String> = moved.iter().map(|&(task, _)| new.name(task).to_owned()).collect();
@@ -401,7 +401,7 @@ impl RunLoop<'_> {
         let gone: Vec<&str> = gone.map(|task| self.snapshot.name(task)).collect();
         let come = (0..).zip(&edited.old_of).filter(|(_, old)| old.is_none());
         let come: Vec<&str> = come.map(|(task, _)| new.name(task)).collect();
-        // The state of the run follows its tasks by these.
+        // The state of the run follows its tasks by these records.
         let was_found = |name: &str| {
             let found = self.state().found.as_ref();
             found.is_some_and(|found| found.contains_key(name))
@@ -446,7 +446,7 @@ impl RunLoop<'_> {
         })
     }
 
-    /// Returns what was edited of tasks that are still there, as far as it decides what is done and when.
+    /// Returns which fields of existing tasks were edited, among those that decide what is done and when.
     fn edited_fields(&self, edited: &EditedPlan) -> Vec<String> {
         let (old, new) = (&self.snapshot, &edited.snapshot);
         let dependencies = |snapshot: &PlanSnapshot, task: u32| -> BTreeSet<String> {
@@ -478,7 +478,7 @@ impl RunLoop<'_> {
         words
     }
 
-    /// Has the file get the states back that hold, and reports those that do not.
+    /// Writes the valid states back into the file, and reports the invalid ones.
     fn set_back(&mut self, tasks: &[u32], found: &[State]) -> Result<(), RunError> {
         if tasks.is_empty() {
             return Ok(());
@@ -496,7 +496,7 @@ impl RunLoop<'_> {
         };
         let set_back: Vec<(&str, State, State)> = tasks.iter().map(words).collect();
         let remark = set_back_remark(&set_back);
-        // A process that writes the same again and again is reported once.
+        // A process that writes the same repeatedly is reported once.
         if self.plan_file.edits.last_set_back.as_ref() == Some(&remark.text) {
             return Ok(());
         }
@@ -504,7 +504,7 @@ impl RunLoop<'_> {
         self.record(RunEvent::Remark(remark))
     }
 
-    /// Reports criteria and types of started tasks that were edited without a verb: the tasks are verified by those of their start.
+    /// Reports criteria and types of started tasks that were edited without a verb: those of their start verify them.
     fn report_contracts(&mut self, tasks: &[u32]) -> Result<(), RunError> {
         for &task in tasks {
             let text = "its criteria or its type were edited in the plan file after it started: this run verifies it by those of \
@@ -520,7 +520,7 @@ impl RunLoop<'_> {
         }
         let is_news = match self.phase(task) {
             Phase::Waiting => to != State::Pending,
-            // Between two attempts, and while it waits for a review, the file has it as running.
+            // Between two attempts, and during a review, the task is running in the file.
             Phase::Resting | Phase::Review | Phase::Running => to != State::Running,
             Phase::Over(state) => to != state,
         };
@@ -530,7 +530,7 @@ impl RunLoop<'_> {
         }
     }
 
-    /// Gives everything that is kept by the number of a task its new number.
+    /// Gives all data by task number the new numbers.
     fn renumber(&mut self, edited: &EditedPlan) {
         let new_of = &edited.new_of;
         self.landing.renumber(new_of, self.workers);
@@ -558,7 +558,7 @@ impl RunLoop<'_> {
     }
 }
 
-/// Returns an action on the task's new number; none where the task is gone.
+/// Returns an action with the task's new number; none if the task was removed.
 fn renumbered(action: ScheduleAction, new: impl Fn(u32) -> Option<u32>) -> Option<ScheduleAction> {
     Some(match action {
         ScheduleAction::Start { task, attempt } => ScheduleAction::Start {
@@ -582,7 +582,7 @@ fn where_to(names: &[String], states: &[State]) -> String {
     and_more(moved.map(|(name, state)| format!("`{name}` to {}", state.as_str())))
 }
 
-/// Tells whether tasks are to be scheduled as before, apart from where they stand.
+/// Returns whether the tasks are scheduled as before, apart from their order in the file.
 fn is_same_shape(old: &[Job], new: &[Job], old_of: &[Option<u32>]) -> bool {
     let is_in_place = old_of.iter().enumerate().all(|(task, old)| *old == Some(task as u32));
     let bare = |job: &Job| Job {

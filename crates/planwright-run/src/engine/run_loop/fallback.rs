@@ -1,4 +1,4 @@
-//! Tasks whose agent cannot work now: another agent takes them, or they wait. Costs no attempt; a provider's limit holds for the
+//! Tasks whose agent cannot work now: another agent takes them, or they wait. Costs no attempt; a provider's rate limit applies to the
 //! whole run.
 
 use std::collections::HashMap;
@@ -16,7 +16,7 @@ use crate::fallback::{Continuation, Fallback, MAX_BACKOFF, MAX_PROVIDER_WAIT, MA
 use crate::runs::state::RunState;
 use crate::runs::{RemarkKind, Spent};
 
-/// The agents that take tasks of others, and the limits of providers.
+/// The fallback agents of tasks, and the rate limits of providers.
 #[derive(Default)]
 pub(super) struct Fallbacks {
     turns: HashMap<u32, AgentSubstitution>,
@@ -24,7 +24,7 @@ pub(super) struct Fallbacks {
 }
 
 impl Fallbacks {
-    /// Begins with the limits that the log of the run has.
+    /// Starts with the limits from the log of the run.
     pub(super) fn new(state: &RunState) -> Self {
         Fallbacks {
             turns: HashMap::new(),
@@ -32,7 +32,7 @@ impl Fallbacks {
         }
     }
 
-    /// Returns whether a task continues with the agent that was chosen before.
+    /// Returns whether a task keeps the agent that was chosen before.
     pub(super) fn continues(&self, task: u32) -> bool {
         self.turns.get(&task).is_some_and(|turn| turn.goes_on)
     }
@@ -50,7 +50,7 @@ impl Fallbacks {
     }
 }
 
-/// Returns the limits that are not over, as moments of this process.
+/// Returns the limits that have not expired, as instants of this process.
 fn limits_of(state: &RunState, now: u64, instant: Instant) -> ProviderLimits {
     let open = state
         .from_agents
@@ -64,13 +64,13 @@ fn limits_of(state: &RunState, now: u64, instant: Instant) -> ProviderLimits {
 #[derive(Debug, Default)]
 struct AgentSubstitution {
     first: String,
-    /// Whether the last attempt did not count, so that no agent is chosen anew.
+    /// Whether the last attempt did not count, so that no agent is chosen again.
     goes_on: bool,
     fallback: Fallback,
 }
 
 impl RunLoop<'_> {
-    /// Returns who takes the next attempt at a task, and in whose place, where `chosen` would.
+    /// Returns the agent of the next attempt at a task, and the agent that it replaces. `chosen` is the usual agent.
     pub(super) fn runner_for(&mut self, task: u32, chosen: String) -> (String, Option<String>) {
         let turn = self.agents.fallbacks.turns.entry(task).or_default();
         if !std::mem::take(&mut turn.goes_on) {
@@ -83,7 +83,7 @@ impl RunLoop<'_> {
         }
     }
 
-    /// Returns those who could take a task, the first of them first.
+    /// Returns the agents that could take a task, in order.
     fn chain<'s>(&'s self, turn: &'s AgentSubstitution) -> Vec<&'s str> {
         let agents = &self.request.config.agents;
         let root = self.root();
@@ -92,7 +92,7 @@ impl RunLoop<'_> {
         chain_of(agents, &turn.first).into_iter().filter(is_there).collect()
     }
 
-    /// Returns who of those that could take a task is free.
+    /// Returns the first free agent that could take a task.
     fn next_runner(&self, task: u32) -> Option<String> {
         let turn = self.agents.fallbacks.turns.get(&task)?;
         let next = turn
@@ -101,8 +101,7 @@ impl RunLoop<'_> {
         next.map(str::to_owned)
     }
 
-    /// Has a task wait that is to begin with `chosen`, where that one and all that could take its place were told to wait. Returns
-    /// whether it does.
+    /// Has a task wait if its agent `chosen` and all fallbacks are rate limited. Returns whether it waits.
     pub(super) fn waits_for_agent(&mut self, task: u32, chosen: &str) -> bool {
         let mut turn = self.agents.fallbacks.turns.remove(&task).unwrap_or_default();
         if !turn.goes_on {
@@ -121,7 +120,7 @@ impl RunLoop<'_> {
         wait.is_some()
     }
 
-    /// Returns how a task continues whose agent cannot take it now; none where there is no agent to wait for.
+    /// Returns how a task continues whose agent cannot take it now; none if there is no agent to wait for.
     fn way_on(&mut self, task: u32) -> Option<Continuation> {
         if let Some(other) = self.next_runner(task) {
             return Some(Continuation::Other(other));
@@ -137,7 +136,7 @@ impl RunLoop<'_> {
         Some(Continuation::Wait(wait))
     }
 
-    /// The provider had enough for now, and said for how long or did not. The attempt does not count, and the task stays under way.
+    /// Handles a provider's rate limit, with or without a known duration. The attempt does not count, and the task stays running.
     pub(super) fn deferred(
         &mut self,
         attempt: RunningAttempt,
@@ -165,8 +164,8 @@ impl RunLoop<'_> {
         self.go_another_way(attempt, way, "is held up by its provider", why)
     }
 
-    /// Takes note that an agent could not work. Returns how the task continues without that counting: the first time, and where
-    /// there is another agent.
+    /// Records that an agent could not work. Returns how the task continues without a counted failure: the first time, and if there is
+    /// another agent.
     pub(super) fn way_around(&mut self, attempt: &RunningAttempt, spent: &Spent) -> Option<Continuation> {
         let is_first = self
             .agents

@@ -22,16 +22,16 @@ use crate::runs::RemarkKind;
 use crate::verify::{self, Check, CheckEnvironment};
 use crate::worker::{Spec, StartError};
 
-/// How long the state of the workspace is restored again where a task keeps removing it.
+/// How long the run keeps restoring the state of the workspace while a task keeps removing it.
 const RESTORE_PATIENCE: Duration = Duration::from_secs(10);
 const RESTORE_PAUSE: Duration = Duration::from_millis(20);
 
 pub(super) struct Fences {
     fencing: Fencing,
     temporary: TemporaryFolders,
-    /// What tasks that share the folder must not change.
+    /// The files that tasks in the shared folder must not change.
     guard: Option<SharedGuard>,
-    /// What is left of the state of the workspace where a task removes it.
+    /// Hard links to the state of the workspace, in case a task removes it.
     links: Option<StateLinks>,
 }
 
@@ -49,12 +49,12 @@ impl Fences {
         &self.fencing
     }
 
-    /// Returns whether the run restores the state of the workspace where a task removes it.
+    /// Returns whether the run restores the state of the workspace if a task removes it.
     pub(super) fn has_guard(&self) -> bool {
         self.guard.is_some()
     }
 
-    /// Gives a process that is about to start its folder for temporary files.
+    /// Gives a process that is about to start its temporary folder.
     fn prepare(&mut self, key: u64, spec: &mut Spec) -> Result<(), StartError> {
         spec.give_temporary(&mut self.temporary, key)
     }
@@ -64,7 +64,7 @@ impl Fences {
     }
 }
 
-/// Returns the folders from which the git of a checkout reads objects that it does not have itself.
+/// Returns the folders with the git objects that a checkout borrows.
 fn borrowed_objects(workplace: &Workplace) -> Vec<PathBuf> {
     match workplace {
         Workplace::Checkouts(site) => site.repository().object_folders(),
@@ -73,7 +73,7 @@ fn borrowed_objects(workplace: &Workplace) -> Vec<PathBuf> {
     }
 }
 
-/// Returns what commands in the shared folder may write to: the folder, and the repository that it belongs to.
+/// Returns what commands in the shared folder may write to: the folder, and its repository.
 pub(in super::super) fn shared_writable(workplace: &Workplace, root: &Path) -> Vec<PathBuf> {
     let mut writable = vec![root.to_owned()];
     if let Workplace::Shared(Some(repository)) = workplace {
@@ -135,7 +135,7 @@ impl RunLoop<'_> {
         started
     }
 
-    /// Starts a command that verifies or sets up something. Returns the number of its process.
+    /// Starts a command for verification or setup. Returns the key of its process.
     pub(super) fn start_command(
         &mut self,
         check: &Check,
@@ -147,7 +147,7 @@ impl RunLoop<'_> {
         self.start_process(key, &mut spec).map(|_| key)
     }
 
-    /// Keeps what the fence of an attempt allows next to its other files.
+    /// Saves the fence policy of an attempt next to its other files.
     pub(super) fn keep_policy(&self, attempt: &RunningAttempt, fence: Option<&Fence>) -> io::Result<()> {
         let Some(fence) = fence else {
             return Ok(());
@@ -156,8 +156,7 @@ impl RunLoop<'_> {
         write_own(&attempt.place.fence(), format!("{text}\n").as_bytes())
     }
 
-    /// Remembers what tasks that share the folder must not change, before one begins. While others are at work, what they
-    /// changed is restored instead.
+    /// Records the protected files before a task in the shared folder starts. While others are active, restores their changes instead.
     pub(super) fn guard_shared(&mut self) -> Result<(), RunError> {
         let Workplace::Shared(repository) = &self.folders.workplace else {
             return Ok(());
@@ -188,8 +187,8 @@ impl RunLoop<'_> {
         Ok(())
     }
 
-    /// Returns where second names of the workspace's state may be: where no task can write, else in the repository, which
-    /// `git clean` leaves alone.
+    /// Returns the folders for hard links to the workspace's state: where no task can write, otherwise in the repository, which `git clean`
+    /// skips.
     fn folders_for_links(&self, repository: Option<&Repository>) -> Vec<PathBuf> {
         let place = self.snapshot.place();
         let own = format!("{}-{}", PlanKey::of(&place.root.to_string_lossy()), place.key);
@@ -199,14 +198,14 @@ impl RunLoop<'_> {
         folders.map(|folder| folder.join(&own)).collect()
     }
 
-    /// Restores at once what a task in the shared folder removed and the run cannot work without: its own state, and the plan.
+    /// Restores at once what the run needs if a task in the shared folder removed it: its own state, and the plan.
     pub(super) fn keep_state(&mut self) -> Result<(), RunError> {
         if self.folders.fences.guard.is_none() || self.live.place.log().exists() {
             return Ok(());
         }
         self.restore_shared(None)?;
-        // What removes the state, as `git clean`, may have removed a plan that is in no commit. A plan that a person moves or
-        // removes is left alone.
+        // What removes the state, as `git clean` does, may have removed a plan that is in no commit. A plan that a person moves or removes
+        // is left alone.
         let plan = self.snapshot.place().target.clone();
         if plan.symlink_metadata().is_ok() {
             return Ok(());
@@ -216,12 +215,12 @@ impl RunLoop<'_> {
                 let text = "the plan file was removed while a task was at work, and was written again".to_owned();
                 self.remark_kind(None, RemarkKind::GuardedRestored, text)
             }
-            // That the plan is not there is reported where it is read.
+            // A missing plan is reported when it is read.
             Err(_) => Ok(()),
         }
     }
 
-    /// Restores what tasks that share the folder must not change. `task` is the one whose process ended.
+    /// Restores what tasks in the shared folder must not change. `task` is the one whose process ended.
     pub(super) fn restore_shared(&mut self, task: Option<u32>) -> Result<(), RunError> {
         let Some(guard) = &mut self.folders.fences.guard else {
             return Ok(());
@@ -232,13 +231,13 @@ impl RunLoop<'_> {
             match self.recorder.restore_log(|log| guard.keep_log(log, &mut restored)) {
                 Ok(is_new_log) => break (restored, is_new_log),
                 Err(error) if since.elapsed() >= RESTORE_PATIENCE => return Err(error),
-                // A task that is at work removed or replaced the folder again while it was restored.
+                // An active task removed or replaced the folder again during the restore.
                 Err(_) => std::thread::sleep(RESTORE_PAUSE),
             }
         };
         self.live.place.restore_attempts_folder();
         if is_new_log && let Some(links) = &self.folders.fences.links {
-            // It is another file now. Without a second name it can still be restored from memory.
+            // It is another file now. Without a hard link it can still be restored from memory.
             links.renew(&self.live.place.folder()).unwrap_or_default();
         }
         let Restored {

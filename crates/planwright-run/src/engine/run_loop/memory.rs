@@ -13,7 +13,7 @@ use crate::runs::state::WorkProgress;
 pub(super) struct Memory {
     outputs: HashMap<u32, String>,
     failures: HashMap<u32, String>,
-    /// The files that verify a task, as they were before its first attempt, where tasks share the folder.
+    /// The files that verify a task, as they were before its first attempt, if tasks share the folder.
     watched: HashMap<u32, WatchedFiles>,
 }
 
@@ -34,12 +34,12 @@ impl Memory {
         memory
     }
 
-    /// Forgets why a task failed: it was accepted since.
+    /// Forgets why a task failed, because it was accepted since.
     pub(super) fn accepted(&mut self, task: u32) {
         self.failures.remove(&task);
     }
 
-    /// Returns whether the files that verify a task were looked at.
+    /// Returns whether the files that verify a task were recorded.
     pub(super) fn is_watched(&self, task: u32) -> bool {
         self.watched.contains_key(&task)
     }

@@ -1,6 +1,6 @@
 //! The loop of a run: events in, the schedule and the run's state decide, actions out.
 //!
-//! Each concern is a module with its own state, whose fields the others do not see.
+//! Each concern is a module with its own state and private fields.
 
 mod agents;
 mod arbiter;
@@ -60,7 +60,7 @@ use recorder::Recorder;
 use retry_waits::Rests;
 use stops::Stops;
 
-/// How often the plan file, the requests and the clock are looked at when nothing happens.
+/// How often the plan file, the requests and the clock are checked without events.
 const POLL_INTERVAL: Duration = Duration::from_millis(250);
 
 /// How long records that nothing waits for may stay in memory.
@@ -71,17 +71,17 @@ pub struct RunOutcome {
     pub place: RunPlace,
     pub status: ScheduleStatus,
     pub ended: RunEndRecord,
-    /// What was spent by the command until now: by this run, and by those before it.
+    /// What the command has spent so far: by this run, and by those before it.
     pub spent: Spent,
-    /// Why the plan file does not say all that the run knows; the next run makes up for it.
+    /// Why the plan file lacks updates of the run; the next run writes them.
     pub unwritten: Option<Box<ReviseError>>,
-    /// Whether it was stopped because the machine did not let it go on; its log has why.
+    /// Whether it stopped because of the machine; its log has the reason.
     pub is_hindered: bool,
     pub state: RunState,
 }
 
-/// Runs a plan to its end. `interrupts` counts how often the user asked to end it: first nothing new starts, then what runs is
-/// ended politely, then at once. The process that raises it wakes the workers.
+/// Runs a plan to its end. `interrupts` counts the user's interrupts: after the first nothing new starts, after the second processes end
+/// politely, after the third they are killed. The process that raises it wakes the workers.
 pub fn run(
     request: &RunRequest<'_>,
     prepared: PreparedRun,
@@ -139,9 +139,9 @@ struct LockedRun {
 struct ScheduledTasks {
     schedule: Schedule,
     actions: VecDeque<ScheduleAction>,
-    /// Which tasks belong to this run: those that it began with, or that came since.
+    /// The tasks of this run: those of its start, and those added since.
     in_scope: Vec<bool>,
-    /// How many tasks the longest way has that waits for each task.
+    /// The length of the longest chain of tasks that wait for each task.
     weights: Vec<u32>,
 }
 
@@ -158,7 +158,7 @@ struct RunFolders {
     checkouts: KeptCheckouts,
 }
 
-/// The plan file: what the run writes there, and what others do.
+/// The plan file: the run's updates, and edits by other processes.
 struct PlanFileSync {
     writer: PlanWriter,
     edits: EditWatch,
@@ -167,7 +167,7 @@ struct PlanFileSync {
 struct RunWaits {
     clock: RunClock,
     rests: Rests,
-    /// The tasks that wait for the budget, each with why it was said to.
+    /// The tasks that wait for the budget, each with the reported reason.
     budget: HashMap<u32, String>,
 }
 
@@ -177,10 +177,10 @@ struct UserRequests<'a> {
 }
 
 impl RunLoop<'_> {
-    /// Does what the schedule wants, until there is only waiting left.
+    /// Performs the actions of the schedule until only waiting is left.
     fn act(&mut self) -> Result<(), RunError> {
         loop {
-            // What begins now gets what the plan has now.
+            // Tasks that start now use the present plan.
             if self
                 .tasks
                 .actions
@@ -197,7 +197,7 @@ impl RunLoop<'_> {
             if !self.attempts.has_queued() {
                 break;
             }
-            // Everything recorded so far becomes durable together with what is about to begin.
+            // All records so far become durable together with the next starts.
             self.commit()?;
             self.spawn()?;
         }
@@ -215,7 +215,7 @@ impl RunLoop<'_> {
         let mut refused = None;
         while let Some(action) = self.tasks.actions.pop_front() {
             match action {
-                // Another process moved the task since it was to begin.
+                // Another process moved the task after its start was scheduled.
                 ScheduleAction::Start { task, .. } if !self.is_to_begin(task) => {}
                 ScheduleAction::Start { task, .. } if self.tasks.schedule.stop().is_some() => {
                     self.happened(ScheduleEvent::Moved {
@@ -241,7 +241,7 @@ impl RunLoop<'_> {
         }
         self.tasks.actions = held;
         match self.stop_without_room(refused) {
-            // What was held is not to begin any more.
+            // Held actions are void.
             true => self.take_actions(),
             false => Ok(()),
         }
@@ -277,7 +277,7 @@ impl RunLoop<'_> {
         is_settled && is_landed && self.agents.arbiter.is_idle() && self.tasks.actions.is_empty()
     }
 
-    /// Returns how long nothing needs to be done unless something happens.
+    /// Returns how long the loop may wait without events.
     fn pause(&self) -> Duration {
         let now = clock::instant();
         let until = |at: Instant| at.saturating_duration_since(now);
@@ -334,15 +334,15 @@ impl RunLoop<'_> {
         self.record(RunEvent::Remark(RemarkRecord { task, ..remark }))
     }
 
-    /// Gives the schedule an event, and queues what it wants. An event that does not fit any more is dropped: another process
-    /// was quicker.
+    /// Passes an event to the schedule, and queues its actions. An event that does not apply any more is dropped: another process was
+    /// faster.
     fn happened(&mut self, event: ScheduleEvent) {
         if let Ok(actions) = self.tasks.schedule.apply(event) {
             self.tasks.actions.extend(actions);
         }
     }
 
-    /// Returns the folder that processes begin in where they have none of their own.
+    /// Returns the default working directory of processes.
     fn root(&self) -> PathBuf {
         self.snapshot.place().root.clone()
     }
@@ -352,7 +352,7 @@ impl RunLoop<'_> {
     }
 }
 
-/// Gives what is kept by task the new numbers of the tasks; what belongs to a task that is gone is dropped.
+/// Gives the entries of a map the new numbers of the tasks, and drops those of removed tasks.
 fn renumber<V>(map: &mut HashMap<u32, V>, new_of: &HashMap<u32, u32>) {
     let old = std::mem::take(map).into_iter();
     *map = old

@@ -15,12 +15,12 @@ use crate::runs::{Projected, RemarkKind, RunEvent, SkippedTask};
 
 pub(super) struct PlanWriter {
     pending: PendingUpdates,
-    /// The last update of tasks that are over, where it is more than a state.
+    /// The last update of tasks that have ended, if it is more than a state.
     settled: HashMap<u32, StatusUpdate>,
     written: Vec<State>,
-    /// The state of each task in the file when all updates are written.
+    /// The state of each task in the file after all updates are written.
     intended: Vec<State>,
-    /// Why the file could not be written the last time.
+    /// Why the last write of the file failed.
     unwritten: Option<Box<ReviseError>>,
 }
 
@@ -70,7 +70,7 @@ impl PlanWriter {
         }
     }
 
-    /// Adds an update. A task that is gone from the plan gets none.
+    /// Adds an update. A task that was removed from the plan gets none.
     fn add(&mut self, update: StatusUpdate, machine: &Machine) {
         let Some(intended) = self.intended.get_mut(update.task as usize) else {
             return;
@@ -88,7 +88,7 @@ impl PlanWriter {
         self.pending.add(update);
     }
 
-    /// Adds the updates that bring a task back from the state that the file has to the one that it is to have.
+    /// Adds the updates that bring a task from the state in the file to its intended one.
     pub(super) fn restore(&mut self, task: u32, found: State, plain: impl Fn(Verb) -> StatusUpdate) {
         let intended = self.intended(task).unwrap_or(found);
         if found == intended {
@@ -108,11 +108,11 @@ impl PlanWriter {
                 self.intended[task as usize] = *state;
             }
         }
-        // What was refused is still what the run knows: another process was first, and the next look decides about its edit.
+        // The run still knows a refused update: another process was first, and the next read decides about its edit.
     }
 
-    /// Takes over a plan that was edited: `found` is what the file has, and `holds` what other processes may have set, task by
-    /// task; where it has none, what the run knows holds.
+    /// Takes over an edited plan. `found` has the states in the file. `holds` has the states that other processes may have set, by task;
+    /// where it has none, the run's own state is valid.
     pub(super) fn renumber(
         &mut self,
         new_of: &HashMap<u32, u32>,
@@ -134,7 +134,7 @@ impl PlanWriter {
         self.written = found.to_vec();
     }
 
-    /// Returns why the file does not have all that the run knows.
+    /// Returns why the file lacks updates of the run.
     pub(super) fn into_unwritten(self) -> Option<Box<ReviseError>> {
         self.unwritten
     }
@@ -164,9 +164,9 @@ impl RunLoop<'_> {
         }
     }
 
-    /// Writes all updates into the plan file. A file that cannot be written is tried again later.
+    /// Writes all updates into the plan file. A failed write is tried again later.
     pub(super) fn write_plan(&mut self) -> Result<(), RunError> {
-        // Names may have passed to other tasks: edits of the file come first.
+        // Another task may have got a name: edits of the file come first.
         self.follow_plan()?;
         if self.plan_file.edits.is_held() || self.plan_file.writer.is_idle() {
             return Ok(());

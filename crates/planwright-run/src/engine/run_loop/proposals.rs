@@ -37,7 +37,7 @@ impl RunLoop<'_> {
         self.remark_kind(Some(attempt.task), RemarkKind::Proposed, text)
     }
 
-    /// Takes tasks into the plan, or tries whether they could be; the run goes along with it as with any other edit.
+    /// Adds tasks to the plan, or tests whether they could be added. The run then follows the change like any other edit.
     fn grow(&mut self, attempt: &RunningAttempt, tasks: &[String], dry: bool) -> Result<(), String> {
         let now = clock::now();
         let mut fresh = fresh;

@@ -1,4 +1,4 @@
-//! Reconciles the plan file with the logs of earlier runs before a run begins.
+//! Reconciles the plan file with the logs of earlier runs before a run starts.
 
 use std::collections::HashMap;
 
@@ -25,17 +25,16 @@ use crate::store::{Store, history};
 #[derive(Default)]
 pub(super) struct Reconciled {
     pub(super) remarks: Vec<RemarkRecord>,
-    /// Tasks that wait for approval since an earlier run.
+    /// Tasks that have waited for approval since an earlier run.
     pub(super) reviews: Vec<String>,
     /// What happened to tasks since the last record, for the log.
     pub(super) events: Vec<RunEvent>,
     pub(super) has_written: bool,
-    /// Tasks that run although the plan marks them as ones to skip: no verb did that.
+    /// Tasks that run although the plan marks them to be skipped: no verb did that.
     pub(super) not_skipped: Vec<String>,
 }
 
-/// Brings the plan file up to the logs of earlier runs, and decides about what they left: interrupted attempts, and failures that
-/// are to be tried again.
+/// Updates the plan file from the logs of earlier runs, and decides about interrupted attempts and failures to retry.
 pub(super) fn reconcile(
     request: &RunRequest<'_>,
     snapshot: &mut PlanSnapshot,
@@ -68,19 +67,19 @@ pub(super) fn reconcile(
     let Reconciliation {
         snapshot, mut result, ..
     } = reconciliation;
-    // What was skipped with a failure that is tried again is not skipped any more.
+    // A task that was skipped because of a failure is not skipped if the failure is tried again.
     result
         .events
         .retain(|event| skipped_by(event).is_none_or(|task| is_skipped(snapshot, task)));
     Ok(result)
 }
 
-/// A plan file on its way to what the logs have.
+/// A plan file during its update from the logs.
 struct Reconciliation<'r> {
     request: &'r RunRequest<'r>,
     snapshot: &'r mut PlanSnapshot,
     recovered: &'r Recovered,
-    /// What has to be written before the next step.
+    /// The updates to write before the next step.
     updates: PendingUpdates,
     result: Reconciled,
 }
@@ -95,7 +94,7 @@ impl Reconciliation<'_> {
         self.result.remarks.push(RemarkRecord { kind, ..remark });
     }
 
-    /// Writes what has to be written, and reads the plan again.
+    /// Writes the updates, and reads the plan again.
     fn settle(&mut self) -> Result<(), RunError> {
         if self.updates.is_empty() {
             return Ok(());
@@ -108,7 +107,7 @@ impl Reconciliation<'_> {
         Ok(())
     }
 
-    /// Sets statuses of the plan file back that contradict the interrupted run.
+    /// Sets back statuses of the plan file that contradict the interrupted run.
     fn set_back_claims(&mut self, verbs: &HashMap<String, LastVerb>) {
         let mut set_back = Vec::new();
         for (task, found, known) in contradicted(self.snapshot, self.recovered, verbs) {
@@ -122,7 +121,7 @@ impl Reconciliation<'_> {
         }
     }
 
-    /// Has tasks run that were marked as ones to skip since the run was interrupted, and not by a verb: that is a status as well.
+    /// Ignores skip marks made without a verb since the run was interrupted: such a mark is a status too.
     fn keep_wanted(&mut self, verbs: &HashMap<String, LastVerb>) {
         let tasks = self.snapshot.plan().tasks().iter();
         for (task, ix) in tasks.zip(0..) {
@@ -143,8 +142,8 @@ impl Reconciliation<'_> {
         }
     }
 
-    /// Opens tasks again that are marked as done and that no passed verification proves, where the configuration requires one. What
-    /// was done when planwright first read the plan counts.
+    /// Reopens tasks that are marked as done without a passed verification, if the configuration requires one. Tasks that were done when
+    /// planwright first read the plan count as done.
     fn set_back_unproven(&mut self) -> Result<(), RunError> {
         let file = self.snapshot.file();
         let history = history(file).map_err(ReviseError::Store)?;
@@ -179,7 +178,7 @@ impl Reconciliation<'_> {
         Ok(())
     }
 
-    /// Adds the results of tasks in the last run that the plan file does not have, and what other processes did to them since.
+    /// Adds the results of the last run that the plan file lacks, and what other processes did to the tasks since.
     fn take_results(&mut self, verbs: &HashMap<String, LastVerb>) {
         let recovered = self.recovered;
         for task in self.snapshot.tasks() {
@@ -200,13 +199,13 @@ impl Reconciliation<'_> {
         }
     }
 
-    /// Adds the result of a task in the last run, where the plan file does not have it.
+    /// Adds the result of a task in the last run, if the plan file lacks it.
     fn add_late_result(&mut self, found: &RecoveredTask, task: u32) {
         let Some((verb, words)) = late_result(self.snapshot, found) else {
             return;
         };
         match self.snapshot.state(task) {
-            // That it was started may not have been written either.
+            // Its start may be missing from the file too.
             State::Pending => self.update(task, Verb::Start),
             State::Running => {}
             _ => return,
@@ -225,7 +224,7 @@ impl Reconciliation<'_> {
         self.remark(None, text);
     }
 
-    /// Decides about a task that the plan has as running, while no run does.
+    /// Decides about a task that is running in the plan while no run works on it.
     fn take_up(&mut self, claims: &Claims, task: u32) -> Result<(), RunError> {
         let name = self.snapshot.name(task).to_owned();
         match Unattended::of(self.snapshot, self.recovered, claims, task) {
@@ -277,7 +276,7 @@ impl Reconciliation<'_> {
         Ok(())
     }
 
-    /// Opens tasks again that failed, or were skipped with one that did, where that is wanted.
+    /// Reopens tasks that failed, or were skipped with a failed one, if requested.
     fn try_again(&mut self, wanted: &[bool]) {
         for task in self
             .snapshot
@@ -296,7 +295,7 @@ impl Reconciliation<'_> {
         }
     }
 
-    /// Returns whether the dialect has a failed task tried again, and it did not fail by being interrupted.
+    /// Returns whether the dialect tries a failed task again, and the failure was not an interruption.
     fn is_tried_again(&self, task: u32) -> bool {
         let found = self.recovered.task(self.snapshot.name(task));
         let was_running =
@@ -306,8 +305,8 @@ impl Reconciliation<'_> {
     }
 }
 
-/// Refuses where the user is to be asked about an interrupted task. Called before anything is changed: a run that does not begin leaves
-/// the plan unchanged.
+/// Refuses if the user must decide about an interrupted task. Called before any change: a run that does not start leaves the plan
+/// unchanged.
 pub(super) fn refuse_to_guess(
     request: &RunRequest<'_>,
     snapshot: &PlanSnapshot,
@@ -343,11 +342,11 @@ pub(super) fn refuse_to_guess(
     }
 }
 
-/// Returns whether a verb of another process gave a task its state after a time: that holds.
+/// Returns whether a verb of another process gave a task its state after a time, so that the state is valid.
 fn is_said(verbs: &HashMap<String, LastVerb>, name: &str, found: State, since: &str) -> bool {
     let is_of_state = |last: &LastVerb| match last.to {
         Some(to) => to == found,
-        // Verbs that only edit a task say nothing of its state.
+        // Verbs that only edit a task do not set its state.
         None => !matches!(
             last.verb.as_str(),
             "set" | "add" | "move" | "rename" | "depend" | "undepend" | "fix"
@@ -357,8 +356,8 @@ fn is_said(verbs: &HashMap<String, LastVerb>, name: &str, found: State, since: &
     last.is_some_and(|last| last.verb != VERB && last.at.as_str() > since && is_of_state(last))
 }
 
-/// Returns the tasks whose statuses contradict the interrupted run and were set by no verb, as found and as the run knows them: they
-/// are claims of an agent, an editor or a script.
+/// Returns the tasks whose statuses contradict the interrupted run and that no verb set, with both states. An agent, an editor or a script
+/// wrote them.
 fn contradicted(
     snapshot: &PlanSnapshot,
     recovered: &Recovered,
@@ -369,7 +368,7 @@ fn contradicted(
         let (known, since) = recovered.known_state(name)?;
         let found = snapshot.state(task);
         let run = recovered.task(name).map(|found| &found.run);
-        // The file may not have had the last states of the run yet.
+        // The file may lack the last states of the run.
         let is_late = run.is_some_and(|run| !run.is_projected) && matches!(found, State::Pending | State::Running);
         let may_be_pending = known == State::Running || snapshot.plan().lifecycle.machine.counts_retries;
         let is_open = found == State::Pending && may_be_pending && known != State::Done;
@@ -379,7 +378,7 @@ fn contradicted(
     snapshot.tasks().filter_map(contradiction).collect()
 }
 
-/// Returns the result of a task in the last run that the plan file does not have.
+/// Returns the result of a task in the last run that the plan file lacks.
 fn late_result(snapshot: &PlanSnapshot, found: &RecoveredTask) -> Option<(Verb, &'static str)> {
     if found.run.is_projected {
         return None;
@@ -387,7 +386,7 @@ fn late_result(snapshot: &PlanSnapshot, found: &RecoveredTask) -> Option<(Verb, 
     match found.progress() {
         WorkProgress::Done => Some((Verb::Done, "done")),
         WorkProgress::Failed => Some((Verb::Fail, "tried without success")),
-        // It counts, and what the dialect says of it is that it may be tried again.
+        // The failure counts, and the dialect allows another try.
         WorkProgress::Resting if snapshot.plan().lifecycle.machine.counts_retries => {
             Some((Verb::Fail, "tried without success"))
         }
@@ -415,7 +414,7 @@ fn reviewed(found: &RecoveredTask, name: &str, state: State) -> Option<RunEvent>
     }
 }
 
-/// Returns that another process brought a task to an end after its run was interrupted, where the log does not have it.
+/// Returns the event that another process finished a task after its run was interrupted, if the log lacks it.
 fn taken_over(found: &RecoveredTask, name: &str, last: Option<&LastVerb>) -> Option<RunEvent> {
     let was_under_way = matches!(found.progress(), WorkProgress::Running | WorkProgress::Resting);
     if found.is_of_ended_run || !was_under_way || found.run.taken_over.is_some() {
@@ -429,24 +428,24 @@ fn taken_over(found: &RecoveredTask, name: &str, last: Option<&LastVerb>) -> Opt
     }))
 }
 
-/// Returns the updates for an attempt that was interrupted: it has failed, and is tried again where that is wanted.
+/// Returns the updates for an interrupted attempt: it has failed, and is tried again if requested.
 pub(super) fn interrupted_updates(
     request: &RunRequest<'_>,
     plan: &Plan,
     task: u32,
     policy: OnInterrupted,
 ) -> Vec<StatusUpdate> {
-    // Where the dialect counts attempts, it says itself whether there is another one.
+    // A dialect that counts attempts decides itself about another one.
     if policy == OnInterrupted::Fail || plan.lifecycle.machine.counts_retries {
         let note = Some("interrupted".to_owned());
         let failed = plain(request, task, Verb::Fail);
         return vec![StatusUpdate { note, ..failed }];
     }
-    // It begins anew, with what its notes said before.
+    // It starts again, with its earlier notes.
     vec![plain(request, task, Verb::Fail), plain(request, task, Verb::Reset)]
 }
 
-/// Returns whether a dialect has a place for what came out of a task, other than the notes for who takes it.
+/// Returns whether a dialect can store the output of a task, apart from notes for the next agent.
 pub(super) fn keeps_output(linked: &LinkedPlan) -> bool {
     let table = linked.dialect.table_of(&linked.plan, Owner::Task(0));
     let has = |field: Field| table.is_some_and(|table| table.fields.iter().any(|known| known.field == field));

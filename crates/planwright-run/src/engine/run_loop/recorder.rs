@@ -9,7 +9,7 @@ use crate::redaction::Redaction;
 use crate::runs::state::RunState;
 use crate::runs::{RunEvent, RunLog, RunRecord};
 
-/// How long a log that cannot be written is tried again, and how often.
+/// How long writing the log is tried again, and how often.
 const LOG_PATIENCE: Duration = Duration::from_secs(60);
 const LOG_PAUSE: Duration = Duration::from_millis(500);
 
@@ -19,7 +19,7 @@ pub(super) struct Recorder<'a> {
     state: RunState,
     unreported: Vec<RunRecord>,
     watcher: &'a mut dyn Watcher,
-    /// Removed from every event before it is written.
+    /// Applied to every event before it is written.
     redaction: Redaction,
 }
 
@@ -46,7 +46,7 @@ impl<'a> Recorder<'a> {
         &self.state
     }
 
-    /// Records an event; it is durable and reported after the next commit.
+    /// Records an event. It is durable and reported after the next commit.
     pub(super) fn record(&mut self, mut event: RunEvent) -> Result<(), RunError> {
         event.redact(&self.redaction);
         let time = clock::now();
@@ -57,8 +57,8 @@ impl<'a> Recorder<'a> {
         Ok(())
     }
 
-    /// Makes durable what was recorded, and reports it. A disk that is full for a moment does not end the run: agents continue
-    /// meanwhile, and nothing begins.
+    /// Makes recorded events durable, and reports them. A disk that is briefly full does not end the run: agents continue, and nothing
+    /// starts.
     pub(super) fn commit(&mut self, interrupts: &AtomicU32) -> Result<(), RunError> {
         let since = Instant::now();
         while let Err(error) = self.log.commit() {
@@ -75,12 +75,12 @@ impl<'a> Recorder<'a> {
         Ok(())
     }
 
-    /// Remembers what the log holds, before the first task begins that can write to it.
+    /// Remembers the content of the log, before the first task starts that can write to it.
     pub(super) fn remember_log(&mut self) -> Result<(), RunError> {
         Ok(self.log.remember()?)
     }
 
-    /// Writes the log again where a task changed it. `keep` gets its path before. Returns whether that was so.
+    /// Writes the log again if a task changed it. Calls `keep` with its path first. Returns whether it was changed.
     pub(super) fn restore_log(&mut self, keep: impl FnOnce(&std::path::Path)) -> Result<bool, RunError> {
         Ok(self.log.restore(keep)?)
     }
@@ -89,7 +89,7 @@ impl<'a> Recorder<'a> {
         self.log.has_waiting()
     }
 
-    /// Returns whether a record waits that is to be reported at once. That a process has its number can wait.
+    /// Returns whether a record must be reported at once. Only the record of a process id can wait.
     pub(super) fn is_urgent(&self) -> bool {
         let can_wait = |record: &RunRecord| matches!(record.event, RunEvent::Started(_) | RunEvent::Projected(_));
         self.log.has_waiting() && !self.unreported.iter().all(can_wait)
@@ -99,7 +99,7 @@ impl<'a> Recorder<'a> {
         self.watcher
     }
 
-    /// Returns the state at the end of the run. In debug builds it is compared with a replay of the log.
+    /// Returns the state at the end of the run. Debug builds compare it with a replay of the log.
     pub(super) fn finish(self, log: &std::path::Path) -> RunState {
         #[cfg(debug_assertions)]
         assert_replay(&self.state, log);
@@ -112,7 +112,7 @@ impl<'a> Recorder<'a> {
 /// Checks that the log gives the state that the run had.
 #[cfg(debug_assertions)]
 fn assert_replay(live: &RunState, log: &std::path::Path) {
-    // A log that another process removed, damaged or wrote over does not have all records of the run.
+    // A log that another process removed, damaged or overwrote lacks records of the run.
     let is_whole = |records: &[RunRecord]| {
         let last = records.last();
         let is_last = last.is_some_and(|record| Some(record.time.as_str()) == live.times.last.as_deref());

@@ -20,7 +20,7 @@ use crate::runs::{self, Finished, Outcome, Projected, Receipt, RemarkKind, RunEv
 use crate::verify;
 use crate::worker::{EndedProcess, ProcessExit};
 
-/// How much of what was made is remembered for the tasks that depend on it, in bytes, and how much of it goes into the plan file.
+/// How much of a task's output is remembered for its dependents, in bytes, and how much of it goes into the plan file.
 const MAX_REMEMBERED: usize = 16 * 1024;
 const MAX_NOTE: usize = 4 * 1024;
 const MAX_SHORT_NOTE: usize = 300;
@@ -42,7 +42,7 @@ impl AttemptFailure {
         AttemptFailure::Other(format!("{before}; {}", self.text()))
     }
 
-    /// Returns the reason in one line. That verification failed says little without what failed, and with which words.
+    /// Returns the reason in one line. For a failed verification, it includes the command and its failure line.
     fn line(&self) -> String {
         let text = self.text();
         let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
@@ -74,12 +74,12 @@ impl RunLoop<'_> {
         self.agents.memory.accepted(task);
         self.landing.conflicts.close(task);
         if let Some(moved) = attempt.moved {
-            // Another process moved the task, and that holds.
+            // Another process moved the task, and its state is valid.
             self.happened(ScheduleEvent::Moved { task, to: moved });
             return self.is_known(&attempt);
         }
         match &attempt.work.approved {
-            // The review is behind it.
+            // The review is over.
             Some(_) => self.happened(ScheduleEvent::Moved { task, to: State::Done }),
             None if self.is_in_doubt(&attempt) => self.happened(ScheduleEvent::DoneForReview { task }),
             None => self.happened(ScheduleEvent::Done { task }),
@@ -91,14 +91,13 @@ impl RunLoop<'_> {
         Ok(())
     }
 
-    /// Returns whether a person has to approve what an attempt made: because its plan says so, or because it changed files that
-    /// verify it.
+    /// Returns whether a person must approve the work of an attempt: its plan requires it, or it changed files that verify it.
     pub(super) fn needs_review(&self, attempt: &RunningAttempt) -> bool {
         let job = self.tasks.schedule.jobs().get(attempt.task as usize);
         job.is_some_and(|job| job.needs_review) || self.is_in_doubt(attempt)
     }
 
-    /// Returns whether an attempt changed files that verify it, and a person has to judge that.
+    /// Returns whether an attempt changed files that verify it, so that a person must decide.
     fn is_in_doubt(&self, attempt: &RunningAttempt) -> bool {
         self.request.config.verify.on_protected == OnProtected::Review && !attempt.work.protected.is_empty()
     }
@@ -130,7 +129,7 @@ impl RunLoop<'_> {
         }
     }
 
-    /// An attempt failed; another one may follow.
+    /// Handles a failed attempt; another one may follow.
     pub(super) fn failed(
         &mut self,
         attempt: RunningAttempt,
@@ -152,7 +151,7 @@ impl RunLoop<'_> {
         self.fail(attempt, &why.after(&spent), false)
     }
 
-    /// A task has failed, by an attempt that counts or without one.
+    /// Fails a task, by an attempt that counts or without one.
     pub(super) fn fail(
         &mut self,
         mut attempt: RunningAttempt,
@@ -171,7 +170,7 @@ impl RunLoop<'_> {
         let counts = self.snapshot.plan().lifecycle.machine.counts_retries;
         self.happened(ScheduleEvent::Failed { task, may_retry });
         let is_over = self.phase(task) != Phase::Resting;
-        // Where the dialect does not count attempts, the task is under way until the last of them.
+        // If the dialect does not count attempts, the task is running until the last of them.
         if is_over || counts {
             if is_over {
                 drop(self.folders.checkouts.take(task));
@@ -196,7 +195,7 @@ impl RunLoop<'_> {
         }
     }
 
-    /// Ends the run where a task that is not accepted has changed files in the shared folder that verify others.
+    /// Ends the run if a task that is not accepted has changed files in the shared folder that verify others.
     pub(super) fn stop_for_changed(&mut self, task: u32, name: &str) -> Result<(), RunError> {
         let is_shared = self.folders.workplace.site().is_none();
         if !is_shared || self.request.config.verify.on_protected == OnProtected::Warn {
@@ -218,7 +217,7 @@ impl RunLoop<'_> {
         Ok(())
     }
 
-    /// Returns what the plan keeps of a failure: where it has a place of its own for that the first lines, else the first one.
+    /// Returns the note of a failure for the plan: its first lines if the plan has a field for them, otherwise the first line.
     fn note_of(&self, why: &AttemptFailure) -> String {
         if keeps_output(self.snapshot.linked()) {
             return cut(first_lines(&why.text()), MAX_NOTE);
@@ -227,7 +226,7 @@ impl RunLoop<'_> {
         format!("failed on {}: {}", clock::today(), cut(&why.line(), MAX_SHORT_NOTE))
     }
 
-    /// A stop condition was met: the run ends with it.
+    /// Ends the run because a stop condition was met.
     pub(super) fn met_condition(&mut self, mut attempt: RunningAttempt, condition: &str) -> Result<(), RunError> {
         let task = attempt.task;
         self.attempts.free_slot(&attempt);
@@ -243,7 +242,7 @@ impl RunLoop<'_> {
         Ok(())
     }
 
-    /// The run ended an attempt, or another process took the task away.
+    /// Handles an attempt that the run ended, or whose task another process took.
     pub(super) fn interrupted(
         &mut self,
         mut attempt: RunningAttempt,
@@ -278,7 +277,7 @@ impl RunLoop<'_> {
     }
 }
 
-/// Returns a text up to a number of bytes, and says where it was cut.
+/// Returns a text of at most this many bytes, with a mark if it was cut.
 fn cut(text: &str, max_bytes: usize) -> String {
     if text.len() <= max_bytes {
         return text.to_owned();
@@ -286,7 +285,7 @@ fn cut(text: &str, max_bytes: usize) -> String {
     format!("{}…", &text[..text.floor_char_boundary(max_bytes)])
 }
 
-/// Returns the first lines of a text, for where there is only room for those.
+/// Returns the first lines of a text, if there is only room for those.
 fn first_lines(text: &str) -> &str {
     let end = text.match_indices('\n').nth(20).map_or(text.len(), |(at, _)| at);
     text[..end].trim_end()

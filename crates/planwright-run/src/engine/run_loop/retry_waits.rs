@@ -11,9 +11,9 @@ use crate::runs::{Resting, RunEvent};
 #[derive(Default)]
 pub(super) struct Rests {
     waiting: Vec<(Instant, u32)>,
-    /// How long the next wait of a task is to be, and why.
+    /// The length of a task's next wait, and the reason.
     planned: HashMap<u32, (Duration, String)>,
-    /// How often an attempt could not begin because the machine was short of something, since one could.
+    /// How many attempts in a row could not start because the machine was short of a resource.
     n_shortages: u32,
 }
 
@@ -22,13 +22,13 @@ impl Rests {
         self.planned.insert(task, (wait, why));
     }
 
-    /// Counts an attempt that could not begin because the machine was short of something. Returns how many there were in a row.
+    /// Counts an attempt that could not start because the machine was short of a resource. Returns how many there were in a row.
     pub(super) fn count_shortage(&mut self) -> u32 {
         self.n_shortages += 1;
         self.n_shortages
     }
 
-    /// Takes note that an attempt could begin.
+    /// Records that an attempt could start.
     pub(super) fn end_shortage(&mut self) {
         self.n_shortages = 0;
     }

@@ -23,12 +23,12 @@ use crate::runs::{RunEndRecord, RunEvent, RunStanding};
 use crate::shell::{argument, shell_word, with_pack};
 use crate::store::load;
 
-/// How often the plan file is tried at the end, and how long is waited in between.
+/// How often the plan file is tried at the end, and the wait in between.
 const TRIES: usize = 5;
 const PAUSE: Duration = Duration::from_millis(500);
 
 impl RunLoop<'_> {
-    /// Writes to the plan file all that the run knows, and hears what others have made of the plan by then.
+    /// Writes all updates to the plan file, and reads the edits of other processes.
     pub(super) fn settle(&mut self) -> Result<(), RunError> {
         self.settle_resting();
         self.settle_held();
@@ -41,7 +41,7 @@ impl RunLoop<'_> {
             }
             self.write_plan()?;
         }
-        // An edit in the last moment may have undone what was written.
+        // An edit in the last moment may have undone the write.
         for _ in 0..TRIES {
             self.follow_plan()?;
             if self.plan_file.writer.is_idle() || self.plan_file.edits.is_held() {
@@ -78,11 +78,11 @@ impl RunLoop<'_> {
         })
     }
 
-    /// What rested between two attempts when the run was stopped was interrupted there.
+    /// A task between two attempts when the run stopped counts as interrupted.
     fn settle_resting(&mut self) {
         let policy = self.request.config.run.on_interrupted;
         for task in 0..self.plan_file.writer.n_tasks() {
-            // Its rest may have been over just then.
+            // Its wait may have ended just then.
             let is_between = matches!(self.phase(task), Phase::Resting | Phase::Waiting);
             let is_open = is_between && self.plan_file.writer.intended(task) == Some(State::Running);
             if is_open {
@@ -96,14 +96,14 @@ impl RunLoop<'_> {
         }
     }
 
-    /// What the plan marks as a task to skip becomes skipped when everything else is over. Until then a person may still want it.
+    /// Skips the tasks that the plan marks, after everything else has ended. Until then a person may unmark them.
     fn settle_held(&mut self) {
         let is_over = matches!(
             self.tasks.schedule.status(),
             ScheduleStatus::Finished | ScheduleStatus::Stuck
         );
         let is_finished = is_over && !self.request.options.lands_only;
-        // A task that the user asked for by a name that is gone is not in the plan any more, and none is skipped then.
+        // If the user named a task that was removed, no task is skipped.
         let wanted = wanted_tasks(self.request, &self.snapshot).unwrap_or_default();
         let wanted = (0..).zip(wanted).filter(|(_, is_wanted)| is_finished && *is_wanted);
         let held = wanted.filter(|(task, _)| self.snapshot.plan().tasks()[*task as usize].held);
@@ -119,7 +119,7 @@ impl RunLoop<'_> {
         }
     }
 
-    /// Keeps the plan as it is now for reports of this run. Without it they show the plan as it is then.
+    /// Saves the present plan for reports of this run. Without it they show the plan of their own time.
     fn keep_plan(&self) {
         if let Ok(loaded) = load(&self.snapshot.place().target) {
             write_own(&self.live.place.plan_at_end(), loaded.source.as_str().as_bytes()).ok();
@@ -212,7 +212,7 @@ impl RunLoop<'_> {
         let retries_anyway = self.snapshot.plan().lifecycle.on_failure == OnFailure::DependentsSkipped;
         match status {
             ScheduleStatus::Finished => None,
-            // The way on leads through the plan.
+            // The help names the plan.
             ScheduleStatus::Stopped(Stop::Condition { .. }) => {
                 let help = self.snapshot.plan().lifecycle.wording.after_stop;
                 Some(with_pack(help, &self.snapshot.path().to_string_lossy()))
@@ -231,7 +231,7 @@ impl RunLoop<'_> {
         }
     }
 
-    /// Returns the tasks that are not done, that this run does not work on, and that its remaining tasks depend on.
+    /// Returns the unfinished tasks outside this run that its remaining tasks depend on.
     fn obstacles(&self) -> Vec<u32> {
         let is_left = |task: u32| self.tasks.in_scope[task as usize] && self.phase(task) == Phase::Waiting;
         let left = (0..self.plan_file.writer.n_tasks()).filter(|&task| is_left(task));
@@ -241,7 +241,7 @@ impl RunLoop<'_> {
         found.into_iter().collect()
     }
 
-    /// Returns why the remaining tasks cannot start, where none has failed.
+    /// Returns why the remaining tasks cannot start although none has failed.
     fn obstacle_words(&self) -> String {
         let obstacles = self.obstacles();
         let held = obstacles

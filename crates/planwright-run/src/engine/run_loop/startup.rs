@@ -1,4 +1,4 @@
-//! Begins a run, or continues an interrupted one: locks, logs and the plan file come first.
+//! Starts a run, or resumes an interrupted one: locks, logs and the plan file come first.
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::sync::atomic::AtomicU32;
@@ -60,7 +60,7 @@ const ORPHAN_GRACE: Duration = Duration::from_secs(5);
 
 static FILES: DiskFiles = DiskFiles;
 
-/// A plan that this process may run: it has the lock, and the plan and the logs were read under it or are unchanged.
+/// A locked plan that this process may run. The plan and the logs were read under the lock, or have not changed.
 struct Locked {
     live: RunLock,
     prepared: PreparedRun,
@@ -101,7 +101,7 @@ impl<'a> RunLoop<'a> {
         } = lock(request, prepared, &now)?;
         let place = prepared.snapshot.place().clone();
         let fencing = prepared.fencing.clone();
-        // Before anything is changed: a log that cannot be added to stays with all that belongs to it.
+        // Before any change: a log that cannot be extended stays with all its files.
         let resumed = match recovered.interrupted() {
             Some(place) => Some((place.clone(), resume(place)?)),
             None => None,
@@ -121,7 +121,7 @@ impl<'a> RunLoop<'a> {
             }
             Err(error) => {
                 if recovered.interrupted().is_none() {
-                    // The run never began. A folder of it that stays is listed as one that was interrupted.
+                    // The run never started. If its folder stays, it is listed as interrupted.
                     let _ = std::fs::remove_dir_all(log.place.folder());
                 }
                 return Err(error);
@@ -153,12 +153,12 @@ impl<'a> RunLoop<'a> {
         Ok(run_loop)
     }
 
-    /// Records what was found and changed before the run began.
+    /// Records what was found and changed before the run started.
     fn record_beginning(&mut self, remarks: Vec<RemarkRecord>, reconciled: Reconciled) -> Result<(), RunError> {
         let remarks = remarks.into_iter().map(RunEvent::Remark);
         let reviews = reconciled.reviews.into_iter();
         let reviews = reviews.map(|task| RunEvent::Review(TaskRecord { task }));
-        // The log of this run has all that the next one needs.
+        // The log of this run has everything that the next one needs.
         let held: Vec<RunEvent> = self.landing.held().map(|held| RunEvent::Held(Box::new(held))).collect();
         for event in remarks.chain(held).chain(reviews).chain(reconciled.events) {
             self.record(event)?;
@@ -177,7 +177,7 @@ struct Startup<'a> {
 }
 
 impl<'a> Startup<'a> {
-    /// Runs the baseline, where an agent is going to work.
+    /// Runs the baseline, if an agent is going to work.
     fn check_baseline(
         &mut self,
         workers: &mut Workers,
@@ -196,7 +196,7 @@ impl<'a> Startup<'a> {
         };
         let checked = baseline.check(workers, interrupts, watcher);
         if checked.is_err() && self.recovered.interrupted().is_none() {
-            // The run never began, and leaves no branch.
+            // The run never started, and leaves no branch.
             if let Some(site) = self.workplace.site() {
                 let _ = site.abandon();
             }
@@ -211,10 +211,10 @@ impl<'a> Startup<'a> {
         let ScheduledPlan { snapshot, jobs, .. } = &mut self.plan;
         for (task, job) in jobs.iter_mut().enumerate() {
             let name = snapshot.name(task as u32);
-            // Attempts that a provider's limit or a broken agent ended do not count.
+            // Attempts that a rate limit or a broken agent ended do not count.
             let n_tried = self.log.state.task(name).map_or(0, |run| run.n_attempts_that_count());
             let n_tried = u32::try_from(n_tried).unwrap_or(u32::MAX);
-            // What was interrupted is tried once more in any case; a dialect that counts has counted already.
+            // An interrupted task is tried once more in any case. A dialect that counts attempts has counted it already.
             if !snapshot.plan().lifecycle.machine.counts_retries {
                 job.max_attempts = job.max_attempts.saturating_sub(n_tried).max(1);
             }
@@ -222,13 +222,13 @@ impl<'a> Startup<'a> {
             let is_review = found.is_some_and(|found| found.progress() == WorkProgress::Review);
             job.awaits_review = job.state == State::Running && is_review;
             if job.state == State::Running && found.is_some_and(RecoveredTask::is_approved) {
-                // The plan has it as under way, and what is left is that its work lands.
+                // The task is running in the plan, and only its landing is left.
                 job.state = State::Pending;
             }
         }
     }
 
-    /// Returns which tasks belong to the run: those that are to run, and those that its interrupted part had begun.
+    /// Returns which tasks belong to the run: those selected, and those that its interrupted part had started.
     fn in_scope(&self) -> Vec<bool> {
         let ScheduledPlan {
             snapshot,
@@ -253,7 +253,7 @@ impl<'a> Startup<'a> {
         let continues = self.recovered.interrupted().is_some();
         let earlier = match continues {
             true => state.earlier.clone(),
-            // What a run had spent that a signal ended is spent: it is the same work that continues.
+            // The expenses of a run that a signal ended count: the same work is resumed.
             false => options.earlier.with(self.recovered.spent_before_signal()),
         };
         Begun {
@@ -264,7 +264,7 @@ impl<'a> Startup<'a> {
             n_tasks: in_scope.iter().filter(|is_in| **is_in).count() as u64,
             by: options.asked.by.clone(),
             isolation: Some(self.workplace.mode()),
-            // The log of a run that continues may have it already.
+            // The log of a resumed run may have it already.
             config: Some(&options.config_text)
                 .filter(|text| state.config.as_ref() != Some(*text))
                 .cloned(),
@@ -291,7 +291,7 @@ impl<'a> Startup<'a> {
         self.plan.remarks.extend(remarks.map(RemarkRecord::new));
     }
 
-    /// Returns the work of earlier runs that has not landed, and that which waits for a review.
+    /// Returns the work of earlier runs that has not landed, and the work that waits for a review.
     fn landing(&self) -> LandingQueue {
         let snapshot = &self.plan.snapshot;
         let number = |name: &str| snapshot.named(name).ok();
@@ -379,7 +379,7 @@ impl<'a> Startup<'a> {
     }
 }
 
-/// Locks the plan. What was prepared is prepared again where the plan or a log of its runs changed before the lock was taken.
+/// Locks the plan. Prepares the run again if the plan or a log of its runs changed before the lock was taken.
 fn lock(request: &RunRequest<'_>, prepared: PreparedRun, now: &str) -> Result<Locked, RunError> {
     let plan = prepared.snapshot.place().clone();
     refuse_in_attempt(&prepared.snapshot)?;
@@ -394,7 +394,7 @@ fn lock(request: &RunRequest<'_>, prepared: PreparedRun, now: &str) -> Result<Lo
         true => prepare(request)?,
         false => prepared,
     };
-    // Better now than when agents have worked all night.
+    // Before agents have worked all night.
     prepared.snapshot.try_out()?;
     let id = plan_id(prepared.snapshot.plan());
     let recovered = std::mem::replace(&mut prepared.recovered, Ok(Recovered::default()));
@@ -410,7 +410,7 @@ fn lock(request: &RunRequest<'_>, prepared: PreparedRun, now: &str) -> Result<Lo
     })
 }
 
-/// Refuses to run a plan inside of an attempt at one of its own tasks, and runs inside of runs without end.
+/// Refuses to run a plan inside an attempt at one of its own tasks, and endlessly nested runs.
 fn refuse_in_attempt(snapshot: &PlanSnapshot) -> Result<(), RunError> {
     if let Some(attempt) = caller::attempt_on(snapshot.place(), plan_id(snapshot.plan())) {
         let message = format!("{attempt} called this, and an attempt cannot run its own plan");
@@ -425,7 +425,7 @@ fn refuse_in_attempt(snapshot: &PlanSnapshot) -> Result<(), RunError> {
     }
 }
 
-/// Puts the plan file in order, and lays out its tasks.
+/// Reconciles the plan file, and prepares its tasks.
 fn open_plan(
     request: &RunRequest<'_>,
     prepared: PreparedRun,
@@ -450,7 +450,7 @@ fn open_plan(
     let reconciled = reconcile(request, &mut snapshot, recovered, &wanted)?;
     remarks.extend(reconciled.remarks.iter().cloned());
     if must_approve || reconciled.has_written {
-        // What was failed or skipped may be to run now.
+        // Failed or skipped tasks may be pending now.
         let laid_out = lay_out(request, &snapshot, &[])?;
         (jobs, agents) = (laid_out.jobs, laid_out.choice.agents);
     }
@@ -485,7 +485,7 @@ fn states_of(snapshot: &PlanSnapshot) -> BTreeMap<String, String> {
         .collect()
 }
 
-/// Returns the tasks that the plan marks as ones to skip, and that count as such.
+/// Returns the tasks with a valid skip mark in the plan.
 fn to_skip(snapshot: &PlanSnapshot, reconciled: &Reconciled) -> Vec<String> {
     let tasks = snapshot.plan().tasks().iter().zip(0..);
     let held = tasks
@@ -501,7 +501,7 @@ fn workspace_folder(root: &std::path::Path) -> Option<WorkspaceFolder> {
     })
 }
 
-/// Returns why nothing may begin: what the interrupted part of the run spent, and the command before it, is spent.
+/// Returns why nothing may start: the interrupted part of the run and the command before it have used up the budget.
 fn over_budget(request: &RunRequest<'_>, state: &RunState, earlier: Option<&Spent>) -> Option<String> {
     let mut spent = state.spent_until_last_record();
     if let Some(earlier) = earlier {
@@ -517,7 +517,7 @@ fn resume(place: &RunPlace) -> Result<Resumed<'static>, RunError> {
     Ok(RunLog::resume(&FILES, &place.log())?)
 }
 
-/// Opens the place where tasks work: as when the run began, where it continues. Returns what the user should know.
+/// Opens the folders in which tasks work; for a resumed run, with its original settings. Returns remarks for the user.
 fn open_workplace(
     request: &RunRequest<'_>,
     snapshot: &PlanSnapshot,
@@ -557,7 +557,7 @@ fn open_workplace(
     Ok((Workplace::Checkouts(Box::new(site)), remarks))
 }
 
-/// Says which flags have no effect, because a run that continues keeps its branch and its isolation.
+/// Reports flags without effect, because a resumed run keeps its branch and its isolation.
 fn kept_conditions(request: &RunRequest<'_>, conditions: &crate::runs::Conditions) -> Vec<String> {
     let mut remarks = Vec::new();
     let is_other = |name: &&String| match name.as_str() {
@@ -577,7 +577,7 @@ fn kept_conditions(request: &RunRequest<'_>, conditions: &crate::runs::Condition
     remarks
 }
 
-/// Returns whether a verb of another process has moved a task since its run wrote of it.
+/// Returns whether a verb of another process has moved a task since its run recorded it.
 fn is_moved_since(verbs: &HashMap<String, LastVerb>, name: &str, task: &RecoveredTask) -> bool {
     let last = verbs.get(name);
     last.is_some_and(|last| last.verb != VERB && last.at.as_str() > task.run.changed_at.as_str())
@@ -593,8 +593,8 @@ fn most_slots(slots: Slots) -> u32 {
     }
 }
 
-/// Refuses to run a plan whose processes another planwright owns, though the lock is free: its folder was removed, or another
-/// folder is the root now.
+/// Refuses to run a plan if another planwright owns its processes even though the lock is free: its folder was removed, or another folder
+/// is the root now.
 fn refuse_beside_keeper(plan: &PlanPlace) -> Result<(), RunError> {
     let Some(pid) = keeper_of_plan(&plan.target) else {
         return Ok(());
@@ -607,7 +607,7 @@ fn refuse_beside_keeper(plan: &PlanPlace) -> Result<(), RunError> {
     ))
 }
 
-/// Ends what killed runs left behind; returns how many processes that were. No other process runs the plan: this one has the lock.
+/// Ends processes that killed runs left behind, and returns their number. No other process runs the plan: this one has the lock.
 fn end_orphans(recovered: &Recovered, plan: &PlanPlace) -> usize {
     let header = recovered.interrupted().and_then(|run| runs::header(&run.log()).ok());
     // The plan may have been moved since they were started.
@@ -625,7 +625,7 @@ fn end_orphans(recovered: &Recovered, plan: &PlanPlace) -> usize {
     n_ended
 }
 
-/// Takes the log of the run that continues, with its state, or begins one.
+/// Opens the log of the resumed run with its state, or creates a new one.
 fn open_log(
     resumed: Option<(RunPlace, Resumed<'static>)>,
     snapshot: &PlanSnapshot,
@@ -655,7 +655,7 @@ fn open_log(
     })
 }
 
-/// Approves a plan, as the user said with the run.
+/// Approves a plan, as the user requested with the run.
 fn approve(request: &RunRequest<'_>, snapshot: &mut PlanSnapshot, now: &str) -> Result<String, RunError> {
     let target = ChangeTarget {
         path: snapshot.path(),

@@ -9,7 +9,7 @@ use super::RunLoop;
 use crate::runs::{RunEvent, StopReason, Stopping};
 use crate::worker::StopManner;
 
-/// Why a run stops, and how often the user asked for it.
+/// Why a run stops, and the number of the user's interrupts.
 pub(super) struct Stops<'a> {
     interrupts: &'a AtomicU32,
     n_handled: u32,
@@ -35,7 +35,7 @@ impl<'a> Stops<'a> {
         self.interrupts
     }
 
-    /// Returns whether the user wants everything to end now.
+    /// Returns whether the user wants all attempts to end now.
     pub(super) fn ends_attempts(&self) -> bool {
         self.n_handled > 1
     }
@@ -44,17 +44,17 @@ impl<'a> Stops<'a> {
         self.why.as_deref()
     }
 
-    /// Returns whether the machine does not let the run continue.
+    /// Returns whether the machine prevents the run from continuing.
     pub(super) fn is_hindered(&self) -> bool {
         self.is_hindered
     }
 
-    /// Sets why the run stops; the first reason holds.
+    /// Sets why the run stops; the first reason is kept.
     pub(super) fn explain(&mut self, why: impl FnOnce() -> String) {
         self.why.get_or_insert_with(why);
     }
 
-    /// Sets why the run stops, whatever was known before.
+    /// Sets why the run stops, and replaces an earlier reason.
     pub(super) fn explain_by(&mut self, why: &str) {
         self.why = Some(why.to_owned());
     }
@@ -84,7 +84,7 @@ impl RunLoop<'_> {
         self.record(RunEvent::Stopping(event))
     }
 
-    /// Follows the user's interrupts: first nothing new starts, then attempts end politely, then at once.
+    /// Follows the user's interrupts: first nothing new starts, then attempts end politely, then they are killed.
     pub(super) fn handle_interrupts(&mut self) {
         let n_asked = self.user.stops.interrupts.load(Ordering::Relaxed);
         while self.user.stops.n_handled < n_asked {
@@ -118,7 +118,7 @@ impl RunLoop<'_> {
         }
     }
 
-    /// Starts nothing new, because the machine does not let the run continue.
+    /// Starts nothing new, because the machine prevents the run from continuing.
     pub(super) fn stop_hindered(&mut self, why: String) {
         self.user.stops.is_hindered |= self.user.stops.why.is_none();
         self.user.stops.explain(|| why);

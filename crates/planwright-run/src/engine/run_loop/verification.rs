@@ -17,7 +17,7 @@ use crate::verify::{self, Check, CheckEnvironment, TaskChecks};
 use crate::worker::EndedProcess;
 
 impl RunLoop<'_> {
-    /// The agent says that it is done: the commands that prove it are run.
+    /// Starts verification after the agent has reported success.
     pub(super) fn verify(
         &mut self,
         attempt: RunningAttempt,
@@ -25,7 +25,7 @@ impl RunLoop<'_> {
         candidate: Option<Candidate>,
     ) -> Result<(), RunError> {
         let checks = self.checks_of(attempt.task, &attempt.name);
-        // Only receipts name the commit, and asking git takes longer than many a task.
+        // Only receipts name the commit, and asking git takes longer than many tasks.
         let is_asked = candidate.is_none() && !checks.checks.is_empty();
         let commit = is_asked.then(|| commit_at(&attempt.location.folder)).flatten();
         let checking = Checking {
@@ -42,7 +42,7 @@ impl RunLoop<'_> {
         }
     }
 
-    /// Returns what verifies a task: by its criteria and its type when it first started in this run.
+    /// Returns what verifies a task: its criteria and its type when it first started in this run.
     pub(super) fn checks_of(&self, task: u32, name: &str) -> TaskChecks {
         let rules = &self.request.config.verify;
         let allows = self.request.options.asked.allow_plan_commands || rules.allow_plan_commands;
@@ -56,7 +56,7 @@ impl RunLoop<'_> {
         }
     }
 
-    /// Runs the next command, or draws the conclusion.
+    /// Runs the next command, or concludes the verification.
     pub(super) fn next_check(
         &mut self,
         mut attempt: RunningAttempt,
@@ -73,7 +73,7 @@ impl RunLoop<'_> {
         }
     }
 
-    /// Starts the next command that can be started, and returns the number of its process; none where there is no more.
+    /// Starts the next command that can be started, and returns the key of its process; none if there are no more.
     pub(super) fn start_check(
         &mut self,
         attempt: &RunningAttempt,
@@ -117,7 +117,7 @@ impl RunLoop<'_> {
         }
     }
 
-    /// Returns how commands are run for an attempt, in a folder and with an environment. `writable` is what they may write to.
+    /// Returns how commands run for an attempt: folder, environment, and the paths that they may write to.
     pub(super) fn scene(
         &self,
         attempt: &RunningAttempt,
@@ -159,7 +159,7 @@ impl RunLoop<'_> {
             self.end_what_is_left(&attempt)?;
         }
         self.keep_receipt(&attempt, ended, &mut checking);
-        // A command that verifies runs code of the task, which may have changed what the next command does.
+        // A verification command runs code of the task, which may have changed what the next command does.
         let mut attempt = attempt;
         let changed = self.changed_protected(&attempt, None);
         attempt.work.protected.extend(changed);
@@ -168,7 +168,7 @@ impl RunLoop<'_> {
         self.next_check(attempt, checking)
     }
 
-    /// Records what verification found. Returns whether everything passed.
+    /// Records the results of a verification. Returns whether everything passed.
     pub(super) fn record_verified(&mut self, attempt: &RunningAttempt, checking: &Checking) -> Result<bool, RunError> {
         let passed = checking.receipts.iter().all(verify::passed);
         self.record(RunEvent::Verified(VerificationRecord {

@@ -23,19 +23,19 @@ use crate::worker::{self, EndCause, EndedProcess, ProcessExit, StopManner};
 enum AttemptVerdict {
     Done,
     Failed(String),
-    /// A condition was met that ends the run.
+    /// A stop condition was met that ends the run.
     Stopped(String),
-    /// The agent's provider refuses requests, for as long as it said.
+    /// The agent's provider refuses requests, possibly for a known time.
     RateLimited {
         wait: Option<Duration>,
         why: String,
     },
-    /// The agent could not work, and the task continues without that counting.
+    /// The agent could not work, and the task continues without a counted failure.
     Broken {
         why: String,
         way: Continuation,
     },
-    /// The run ended it, or another process took the task away.
+    /// The run ended it, or another process took the task.
     Interrupted,
 }
 
@@ -59,7 +59,7 @@ impl RunLoop<'_> {
             }
             worker::WorkerEvent::Ended(ended) => {
                 let task = self.attempts.get(ended.key).map(|attempt| attempt.task);
-                // Before git looks at what a task may have changed.
+                // Before git reads files that a task may have changed.
                 self.keep_state()?;
                 self.restore_shared(task)?;
                 let key = ended.key;
@@ -71,7 +71,7 @@ impl RunLoop<'_> {
     }
 
     fn process_is_over(&mut self, ended: EndedProcess) -> Result<(), RunError> {
-        // What the plan file has for a task that is under way is a claim.
+        // The status in the plan file of an active task is only a claim.
         self.follow_plan()?;
         if let Some(asking) = self.agents.arbiter.take_question(ended.key) {
             return self.arbiter_ended(asking, &ended);
@@ -82,7 +82,7 @@ impl RunLoop<'_> {
         }
     }
 
-    /// Listens to an agent, and ends it where it would only waste time.
+    /// Reads output of an agent, and ends the agent if it would only waste time.
     fn hear(&mut self, key: u64, bytes: &[u8]) {
         let Some(attempt) = self.attempts.get_mut(key) else {
             return;
@@ -130,7 +130,7 @@ impl RunLoop<'_> {
                     result,
                 } = output.conclude(&ended, &attempt.location.result);
                 if let Some(text) = result.filter(|_| attempt.location.checkout.is_some()) {
-                    // What is in the checkout goes with it. It is kept for people: that it cannot be is no matter.
+                    // The checkout's copy is removed with it. This copy is for people, so a failed copy is ignored.
                     let kept = faults::step("keep result").and_then(|()| keep_result(&attempt.place.result(), &text));
                     kept.ok();
                 }
@@ -154,11 +154,11 @@ impl RunLoop<'_> {
             let text = format!("the end of its output is not in its log: {error}");
             self.remark(Some(attempt.task), text)?;
         }
-        // Nothing may write any more when its work is taken or verified, also not in a session of its own.
+        // Nothing may write to its work any more, not even a process in a session of its own.
         if ended.was_outlived || attempt.location.checkout.is_some() {
             self.end_what_is_left(&attempt)?;
         }
-        // What gave up its environment is only known as a child of this process, while no other process is at work.
+        // A process without its environment is only known as a child of this process, while no other process is active.
         let n_ended = self.workers.end_left(LEFTOVER_GRACE);
         if n_ended > 0 {
             let text = format!(
@@ -209,7 +209,7 @@ impl RunLoop<'_> {
         self.follow_verdict(attempt, ended, conclusion, verdict, candidate)
     }
 
-    /// Reports that an attempt changed files that verify it. Returns why it has failed, where that counts.
+    /// Reports that an attempt changed files that verify it. Returns the failure, if that fails the task.
     fn report_protected(&mut self, attempt: &RunningAttempt) -> Result<Option<String>, RunError> {
         if attempt.work.protected.is_empty() {
             return Ok(None);

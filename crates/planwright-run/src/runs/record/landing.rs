@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What holds for a run from its beginning to its end, however often it is interrupted.
+/// The settings of a run that never change, even if it is interrupted.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Conditions {
     pub branch: String,
@@ -10,21 +10,20 @@ pub struct Conditions {
     #[serde(default, skip_serializing_if = "super::is_false")]
     pub is_current: bool,
     pub base: String,
-    /// The commit that the branch was at, with the user's uncommitted work where that was taken along.
+    /// The start commit of the branch, including the user's uncommitted work if requested.
     pub start: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uncommitted: Option<String>,
 }
 
-/// What an agent made, as a commit.
+/// The work of an agent, as a commit.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CandidateRecord {
     pub task: String,
     pub attempt: u32,
-    /// The commit; the base where nothing was changed.
+    /// The commit; the base if nothing was changed.
     pub commit: String,
     pub tree: String,
-    /// The commit that it builds on.
     pub base: String,
     /// Files and folders that git ignores, and that do not land.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -37,11 +36,11 @@ pub struct CandidateRecord {
     pub protected: Vec<String>,
 }
 
-/// Finished and verified work that waits for a review, and lands when it is approved.
+/// Finished and verified work that waits for a review, and lands after its approval.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HeldWork {
     pub task: String,
-    /// What was made, and the attempt that made it.
+    /// The work, and the attempt that made it.
     pub candidate: CandidateRecord,
     #[serde(default)]
     pub is_verified: bool,
@@ -52,32 +51,32 @@ pub struct HeldWork {
     pub files: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
-    /// The folder in which it was made, and what that is known by.
+    /// The folder in which it was made, and the folder's identity.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub folder: Option<String>,
     /// See `folder`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub identity: Option<String>,
-    /// The commit that the folder builds on.
+    /// The commit that the folder is based on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base: Option<String>,
 }
 
-/// A candidate that does not fit what has landed since it was begun.
+/// A candidate that conflicts with work that has landed since its start.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Conflicted {
     pub task: String,
     pub attempt: u32,
     pub files: Vec<String>,
-    /// The end of the branch that it does not fit.
+    /// The tip of the branch that it conflicts with.
     pub onto: String,
-    /// The tree with both sides that the next attempt finds.
+    /// The tree with both sides for the next attempt.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub tree: String,
-    /// What marks and names of files in it have for the two sides.
+    /// The labels of the two sides in its markers and file names.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub labels: Vec<String>,
-    /// Which attempt to resolve conflicts of the task follows, counted from 1; none where no further one is made.
+    /// The number of the next attempt to resolve conflicts of the task, from 1; none if there is no further one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resolution: Option<u32>,
 }
@@ -95,10 +94,10 @@ pub struct LandingRecord {
 pub struct Merged {
     pub task: String,
     pub attempt: u32,
-    /// The branch that the work landed on; in logs of earlier versions, the branch that it was on.
+    /// The branch that the work landed on; in logs of earlier versions, the branch of the attempt.
     pub branch: String,
     pub passed: bool,
-    /// The commit that the branch is at afterwards; none where there was nothing to land.
+    /// The new tip of the branch; none if there was nothing to land.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,
     /// The tree of that commit: the one that was verified.

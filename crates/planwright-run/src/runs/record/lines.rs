@@ -5,7 +5,7 @@ use serde_json::value::{RawValue, to_raw_value};
 use super::{OtherEvent, RunEvent, RunRecord};
 use crate::journal::line::{RecordLine, write_line};
 
-/// Names the kinds that have a body of their own, both ways.
+/// Maps kinds with a body to their names and back.
 macro_rules! kinds {
     ($($name:literal => $kind:ident),* $(,)?) => {
         impl RunEvent {
@@ -80,7 +80,7 @@ impl RunRecord {
         Ok(String::from_utf8_lossy(&json).into_owned())
     }
 
-    /// Reads a record. A kind that is not known is no error; a known kind that cannot be read is one.
+    /// Parses a record. An unknown kind is no error; a known kind that cannot be parsed is one.
     pub(crate) fn from_json(json: &[u8]) -> serde_json::Result<Self> {
         let line: RecordLine<'_> = serde_json::from_slice(json)?;
         Ok(RunRecord {

@@ -1,5 +1,4 @@
-//! The records of a run as they are written. The format is stable: fields and kinds are added, never changed; unknown ones are
-//! kept.
+//! The stored form of a run's records. The format is stable: fields and kinds are added, never changed; unknown ones are kept.
 
 mod landing;
 mod lines;
@@ -33,17 +32,17 @@ pub struct RunRecord {
 pub enum RunEvent {
     Begun(Box<Begun>),
     Chosen(AgentChoiceRecord),
-    /// An attempt is about to begin. Durable before there is a process.
+    /// An attempt is about to start. Durable before its process exists.
     Starting(AttemptRecord),
     Started(ProcessStartRecord),
-    /// An attempt is over. Durable before it is reported.
+    /// An attempt has ended. Durable before it is reported.
     Finished(Finished),
     Verified(VerificationRecord),
-    /// The plan file says of these tasks what the run knows.
+    /// The plan file has the run's state of these tasks.
     Projected(Projected),
     Skipped(SkippedTask),
     Review(TaskRecord),
-    /// Finished work lands when it is approved.
+    /// Finished work that lands after its approval.
     Held(Box<HeldWork>),
     Approved(Approved),
     Paused(RequestRecord),
@@ -51,7 +50,7 @@ pub enum RunEvent {
     Stopping(Stopping),
     Resting(Resting),
     Candidate(CandidateRecord),
-    /// A candidate does not fit what has landed since it was begun.
+    /// A candidate conflicts with work that landed after the start of its attempt.
     Conflicted(Conflicted),
     Landing(LandingRecord),
     Merged(Merged),
@@ -59,31 +58,31 @@ pub enum RunEvent {
     Edited(PlanEditRecord),
     Remark(RemarkRecord),
     Ended(RunEndRecord),
-    /// The end of the log was not written whole, and was cut.
+    /// The incomplete end of the log was cut.
     Cut(LogCut),
     Other(OtherEvent),
 }
 
-/// The beginning of a run, or of its going on.
+/// Written when a run starts or resumes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Begun {
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub run: String,
     pub pid: u32,
-    /// When that process started, as the system counts; tells it from later ones with its number.
+    /// The start time of that process, as the system counts; with its id it identifies the process.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start_time: Option<String>,
-    /// How many tasks run side by side.
+    /// How many tasks run in parallel.
     pub slots: u32,
     pub n_tasks: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub isolation: Option<IsolationMode>,
-    /// The configuration that it runs by, as the text of a file; none where it continues with that of before.
+    /// Its configuration, as the text of a file; none if it resumes with the earlier one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub config: Option<String>,
-    /// What holds until its end; none where tasks share the folder.
+    /// The settings that never change; none if tasks share the folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conditions: Option<Conditions>,
     /// The folder of the workspace; none in logs of earlier versions.
@@ -91,21 +90,21 @@ pub struct Begun {
     pub workspace: Option<WorkspaceFolder>,
     #[serde(default, skip_serializing_if = "is_false")]
     pub continues: bool,
-    /// What the command that began it had spent by then, on earlier versions of the plan and on planners.
+    /// What the command had spent before the run, on earlier versions of the plan and on planners.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub earlier: Option<Spent>,
-    /// That the plan is a new version, made because an earlier run failed.
+    /// Why the plan is a new version, made because an earlier run failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replanned: Option<Replanned>,
     /// The states of the tasks that are not pending, as the run found them; none in logs of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub states: Option<BTreeMap<String, String>>,
-    /// The tasks that the plan marks as ones to skip, as the run found them; none in logs of earlier versions.
+    /// The tasks that the plan marked to be skipped at the start; none in logs of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to_skip: Option<Vec<String>>,
 }
 
-/// The folder of a workspace when a run began. A copy of it has the log as well, and is another workspace.
+/// The folder of a workspace at the start of a run. A copy of it has the log as well, and is another workspace.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkspaceFolder {
     pub path: String,
@@ -117,7 +116,7 @@ pub struct WorkspaceFolder {
 pub struct Replanned {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<String>,
-    /// The plan that it was about, from the root of the workspace.
+    /// The plan that failed, from the root of the workspace.
     pub plan: String,
     pub agent: String,
 }
@@ -126,13 +125,13 @@ pub struct Replanned {
 pub struct AgentChoiceRecord {
     pub task: String,
     pub arbiter: String,
-    /// Who takes it; empty where it does not begin any more.
+    /// The agent of the task; empty if the task does not start any more.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub agent: String,
-    /// Why, in the arbiter's words; none where it did not choose.
+    /// The arbiter's reason; none if it did not choose.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// Why the arbiter did not choose, in words; none where it did.
+    /// Why the arbiter did not choose; none if it did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -146,47 +145,47 @@ pub struct AgentChoiceRecord {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AttemptRecord {
     pub task: String,
-    /// Which attempt of this run it is, counted from 1.
+    /// The number of the attempt in this run, from 1.
     pub attempt: u32,
     pub agent: String,
-    /// The agent that was to do it, where that could not.
+    /// The agent that it replaces, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instead_of: Option<String>,
-    /// The slot that it takes, counted from 1.
+    /// Its slot, from 1.
     #[serde(default)]
     pub slot: u32,
-    /// The folder that it works in, where that is one of its own.
+    /// The folder that it works in, if it has its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub folder: Option<String>,
-    /// The branch that its work lands on, where it has a folder of its own.
+    /// The branch that its work lands on, if it has its own folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub branch: Option<String>,
-    /// What its folder is known by, whatever has its path later.
+    /// The identity of its folder, in case another one has the same path later.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub identity: Option<String>,
-    /// The commit that its folder builds on.
+    /// The commit that its folder is based on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base: Option<String>,
-    /// Which attempt to resolve conflicts of the task it is, counted from 1; such attempts do not count as failures.
+    /// The number of the attempt to resolve conflicts of the task, from 1; such attempts do not count as failures.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resolution: Option<u32>,
-    /// What the task is verified by from now on in this run; none where that was recorded with an earlier attempt.
+    /// What verifies the task from now on in this run; none if an earlier attempt recorded it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub contract: Option<VerificationContract>,
 }
 
-/// What a plan says about how a task is verified. A run keeps that of the task's first start: an agent that edits its own
-/// criteria does not change what it is judged by.
+/// What a plan requires to verify a task. A run keeps the contract of the task's first start: an agent that edits its own criteria does not
+/// change what verifies it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VerificationContract {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub criteria: Vec<String>,
     #[serde(default, rename = "type", skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
-    /// Files that verify it and that it is to change by its own text.
+    /// Files that verify it and that its own text tells it to change.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub expected: Vec<String>,
-    /// What the files that verify it were like before its first attempt, where tasks share the folder.
+    /// The state of the files that verify it before its first attempt, if tasks share the folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub watched: Option<BTreeMap<String, Digest>>,
 }
@@ -196,10 +195,10 @@ pub struct ProcessStartRecord {
     pub task: String,
     pub attempt: u32,
     pub pid: u32,
-    /// When it started, as the system counts.
+    /// Its start time, as the system counts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start_time: Option<String>,
-    /// How strictly it is fenced; none where it is not.
+    /// The mode of its fence; none if it is not fenced.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fence: Option<String>,
 }
@@ -215,7 +214,7 @@ pub struct Finished {
     pub output: Option<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<String>,
-    /// How the process ended: `exit 0`, `signal 9`.
+    /// The exit status of the process: `exit 0`, `signal 9`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -224,13 +223,13 @@ pub struct Finished {
     pub cost_usd: Option<f64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens: Option<[u64; 2]>,
-    /// The agent's own name for its session, by which it can be found again.
+    /// The agent's own id of its session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
-    /// What it found out that a planner should know.
+    /// Discoveries that a planner should know.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub discoveries: Vec<String>,
-    /// How long its agent is to be waited for from now on, in milliseconds, where its provider said so.
+    /// How long its agent is rate limited from now on, in milliseconds, if its provider reported that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limited_for: Option<u64>,
     #[serde(default, skip_serializing_if = "is_false")]
@@ -242,19 +241,19 @@ pub struct VerificationRecord {
     pub task: String,
     pub attempt: u32,
     pub passed: bool,
-    /// What was run; empty where no rule covers the task.
+    /// The receipts of its commands; empty if no rule covers the task.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub receipts: Vec<Receipt>,
-    /// Criteria that no rule covers.
+    /// Criteria without a rule.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unverified: Vec<String>,
 }
 
-/// A change of the plan file that brought it up to the run.
+/// A change of the plan file that wrote updates of the run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Projected {
     pub tasks: Vec<String>,
-    /// The number of the change in the plan's journal; none where there was nothing to change.
+    /// The number of the change in the plan's journal; none if nothing had to change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub change: Option<u64>,
 }
@@ -277,7 +276,7 @@ pub struct Approved {
     pub by: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
-    /// The commit that is to land now; none where nothing has to.
+    /// The commit to land now; none if there is nothing to land.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,
 }
@@ -310,7 +309,7 @@ pub struct Resting {
     pub why: Option<String>,
 }
 
-/// Files that a task touched and its plan does not name.
+/// Files that a task touched and does not declare.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Drifted {
     pub task: String,
@@ -324,7 +323,7 @@ pub struct PlanEditRecord {
     /// The tasks whose state in the file differs from the run's.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tasks: Vec<String>,
-    /// The tasks of the run that have another name now: tasks without an id are named by their place.
+    /// The tasks of the run that have another name now: tasks without an id are named by their position.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub renamed: Vec<RenamedTask>,
     /// The tasks of the run that are no longer in the plan.
@@ -339,7 +338,7 @@ pub struct PlanEditRecord {
 pub struct MovedTask {
     pub task: String,
     pub to: String,
-    /// Who called the verb, where the history has it.
+    /// The caller of the verb, if the history has it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
     #[serde(default, skip_serializing_if = "is_false")]
@@ -353,7 +352,7 @@ pub struct RenamedTask {
 }
 
 impl RenamedTask {
-    /// Returns a task that was called `from` and is called `to`.
+    /// Returns a renamed task.
     pub fn new(from: &str, to: &str) -> Self {
         RenamedTask {
             from: from.to_owned(),
@@ -392,26 +391,26 @@ pub struct RunEndRecord {
     #[serde(default, skip_serializing_if = "is_zero")]
     pub n_review: u64,
     pub n_left: u64,
-    /// How many of those that this run finished nothing has verified.
+    /// How many tasks that this run finished are unverified.
     #[serde(default)]
     pub n_unverified: u64,
-    /// How many of those that this run finished changed no file.
+    /// How many tasks that this run finished changed no file.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub n_unchanged: u64,
-    /// How long it took, since it began or went on.
+    /// How long it took since it started or resumed.
     #[serde(default)]
     pub milliseconds: u64,
-    /// What its attempts cost, in US dollars, where agents told.
+    /// What its attempts cost in US dollars, as far as agents reported it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_usd: Option<f64>,
-    /// How many tokens went in and came out, where agents told.
+    /// The tokens sent and received, as far as agents reported them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens: Option<[u64; 2]>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next: Option<String>,
-    /// The tasks of which the plan file could not be told what became of them; the next run does.
+    /// Tasks whose final state could not be written to the plan file; the next run writes it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unwritten: Vec<String>,
 }

@@ -9,7 +9,7 @@ use super::{
 use crate::redaction::Redaction;
 
 impl RunEvent {
-    /// Removes secrets from what agents and commands wrote, and from names of files that agents chose.
+    /// Removes secrets from texts of agents and commands, and from file names that agents chose.
     pub(crate) fn redact(&mut self, redaction: &Redaction) {
         match self {
             RunEvent::Chosen(chosen) => chosen.redact(redaction),
@@ -24,7 +24,7 @@ impl RunEvent {
             RunEvent::Drifted(drifted) => drifted.redact(redaction),
             RunEvent::Remark(remark) => remark.redact(redaction),
             RunEvent::Ended(ended) => ended.redact(redaction),
-            // Numbers, times, names, and what users ask for.
+            // Numbers, times, names, and requests of users.
             RunEvent::Begun(_)
             | RunEvent::Starting(_)
             | RunEvent::Started(_)
@@ -64,7 +64,7 @@ impl<T: Redact> Redact for Vec<T> {
     }
 }
 
-/// Takes each type with the fields that are redacted, and with those that stay as they are.
+/// Lists each type with the fields that are redacted, and those that stay unchanged.
 macro_rules! redacted {
     ($($record:ident: $($text:ident)*; keeps $($kept:ident)*.)*) => {
         $(impl Redact for $record {

@@ -4,10 +4,10 @@ use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Spent {
-    /// US dollars; none where no agent reported any.
+    /// US dollars; none if no agent reported any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_usd: Option<f64>,
-    /// Tokens sent and received; none where no agent reported any.
+    /// Tokens sent and received; none if no agent reported any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens: Option<[u64; 2]>,
     #[serde(default)]
@@ -40,7 +40,7 @@ impl Spent {
     }
 }
 
-/// Returns the tokens that an agent reported, sent and received; none where it reported none.
+/// Returns the tokens that an agent reported, sent and received; none if it reported none.
 pub(crate) fn tokens(sent: Option<u64>, received: Option<u64>) -> Option<[u64; 2]> {
     match (sent, received) {
         (None, None) => None,

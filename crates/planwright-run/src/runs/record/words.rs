@@ -83,7 +83,7 @@ words! {
         /// It ended while it was paused.
         Paused => "paused",
         AwaitsReview => "awaits-review",
-        /// Its reviews were decided after its end, and none of its tasks failed. Tasks are left.
+        /// Its reviews were decided after its end, and none of its tasks failed. Unfinished tasks remain.
         Reviewed => "reviewed",
     }
 }
@@ -91,11 +91,11 @@ words! {
 words! {
     /// Why a run starts no more tasks.
     StopReason {
-        /// The user asked for it.
+        /// The user requested it.
         Requested => "requested",
-        /// A signal asked for it, as Ctrl-C sends one.
+        /// A signal requested it, as Ctrl-C sends one.
         Signal => "signal",
-        /// The machine does not let the run continue.
+        /// The machine prevents the run from continuing.
         Hindered => "hindered",
         /// A task met its stop condition.
         Condition => "condition",
@@ -112,7 +112,7 @@ words! {
         /// All in the folder of the workspace.
         Shared => "shared",
         Checkouts => "checkouts",
-        /// Each in a git worktree of its own, as runs of earlier versions had it.
+        /// Each in its own git worktree, in runs of earlier versions.
         Worktrees => "worktrees",
     }
 }
@@ -133,15 +133,15 @@ words! {
         /// The plan file could not be written.
         PlanUnwritten => "plan-unwritten",
         Proposed => "proposed",
-        /// The plan file had a status that the run does not know of: it does not count, and the file is set back.
+        /// The plan file had a status that the run does not know: it does not count, and the file is set back.
         StatusSetBack => "status-set-back",
         /// A task changed or removed files that verify it.
         ProtectedChanged => "protected-changed",
         /// A task changed settings or hooks of the shared repository, or the configuration: they are restored.
         GuardedRestored => "guarded-restored",
-        /// Something of the kind was changed while a task was at work, and stays as it is.
+        /// Settings, hooks or configuration were changed while a task was at work, and stay changed.
         GuardedChanged => "guarded-changed",
-        /// There is no fence around agents, although none was turned off.
+        /// Agents run without a fence, although it was not turned off.
         NotFenced => "not-fenced",
         /// The plan file has other criteria or another type for a task than when the task started.
         ContractEdited => "contract-edited",

@@ -3,11 +3,11 @@
 use super::super::record::RunEndRecord;
 use super::task::{TaskRun, TaskState};
 
-/// How many of the tasks that were mentioned stand where, and how many attempts there were.
+/// The number of tasks in the log by state, and the number of attempts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     pub n_attempts: u64,
-    /// How many tasks were accepted that no command verified.
+    /// How many tasks were accepted without verification by a command.
     pub n_accepted_unverified: u64,
     /// Running, or being verified.
     pub n_running: u64,
@@ -15,9 +15,9 @@ pub struct Counts {
     pub n_resting: u64,
     pub n_review: u64,
     pub n_done: u64,
-    /// Of those that are done or wait for a review: how many no command verified.
+    /// How many tasks that are done or wait for review no command verified.
     pub n_unverified: u64,
-    /// Of the same: how many changed no file.
+    /// How many tasks that are done or wait for review changed no file.
     pub n_unchanged: u64,
     pub n_failed: u64,
     /// Stopped or interrupted.
@@ -34,7 +34,7 @@ impl Counts {
         self.of(task).into_iter().flatten().for_each(|count| *count -= 1);
     }
 
-    /// Brings the numbers of a run's end up to date with what was decided afterwards. `before` are the counts until then.
+    /// Updates the numbers of a run's end after later decisions. `before` are the earlier counts.
     pub(super) fn follow(&self, before: &Counts, ended: &mut RunEndRecord) {
         let n_all = ended.n_done + ended.n_failed + ended.n_skipped + ended.n_review + ended.n_left;
         let moved = |n: u64, before: u64, after: u64| (n + after).saturating_sub(before);

@@ -6,7 +6,7 @@ use super::{Accepted, RunState, between, end_of, verification_failure};
 use crate::clock::milliseconds_of;
 
 impl RunState {
-    /// Returns the place of a task of the plan, which is there afterwards.
+    /// Returns the index of a task of the plan, and adds the task if it is missing.
     pub(super) fn place_of(&mut self, name: &str) -> usize {
         if let Some(at) = self.tasks.places.get(name) {
             return *at;
@@ -16,8 +16,7 @@ impl RunState {
         self.tasks.all.len() - 1
     }
 
-    /// Returns the place of the task that an attempt belongs to. Records of an attempt have the name that the task had when the
-    /// attempt began.
+    /// Returns the index of an attempt's task. Records of an attempt have the name of the task when the attempt started.
     pub(super) fn place_of_attempt(&mut self, name: &str, number: u32) -> usize {
         match self.find_attempt(name, number) {
             Some(at) => at,
@@ -55,7 +54,7 @@ impl RunState {
                 self.tasks.all[at].is_removed = true;
             }
         }
-        // Tasks may have exchanged their names: all are taken away before any is given.
+        // Tasks may have exchanged their names: all names are removed before any is set.
         let renamed = edited.renamed.iter();
         let found = renamed.filter_map(|renamed| Some((renamed.to.clone(), self.tasks.places.remove(&renamed.from)?)));
         let found: Vec<(String, usize)> = found.collect();
@@ -67,7 +66,7 @@ impl RunState {
 }
 
 impl TaskRun {
-    /// Takes note of a change that the plan file has to have.
+    /// Records that the plan file lacks a change.
     pub(super) fn note(&mut self, time: &str) {
         self.is_projected = false;
         time.clone_into(&mut self.changed_at);
@@ -77,7 +76,7 @@ impl TaskRun {
         self.attempts.iter().filter(|attempt| attempt.times.is_open).count() as u64
     }
 
-    /// Returns how many attempts it had that count, with those that are not over.
+    /// Returns the number of its attempts that count, including unfinished ones.
     pub fn n_attempts_that_count(&self) -> u64 {
         self.spent.n_attempts.saturating_add(self.n_open())
     }
@@ -98,7 +97,7 @@ impl TaskRun {
         self.spent.pass(passed);
     }
 
-    /// Counts all attempts that are not over; the run that had them did not record their end.
+    /// Counts all unfinished attempts: their run did not record their end.
     pub(super) fn close_all(&mut self, last: Option<u64>) -> u64 {
         let mut n_closed = 0;
         for attempt in &mut self.attempts {
@@ -111,7 +110,7 @@ impl TaskRun {
         n_closed
     }
 
-    /// The agent of an attempt ended. An attempt that reported success is over when it is verified, and merged where it has a
+    /// Handles the end of an attempt's agent. A successful attempt is complete after its verification, and after its landing if it has a
     /// branch.
     pub(super) fn finished(&mut self, name: &str, number: u32, outcome: &Outcome) -> Accepted {
         match outcome {
@@ -142,7 +141,7 @@ impl TaskRun {
         }
     }
 
-    /// The work of an attempt does not fit what has landed. The attempt does not count: the one that resolves the conflict does.
+    /// Handles a conflict of an attempt with landed work. The attempt does not count: the one that resolves the conflict does.
     pub(super) fn conflicted(&mut self, name: &str, number: u32) -> Accepted {
         self.close(name, number, false)
     }
@@ -179,7 +178,7 @@ impl TaskRun {
 
     fn fail(&mut self, name: &str, number: u32, why: Option<String>) -> Accepted {
         self.failure = why.as_deref().map(end_of).or_else(|| self.failure.take());
-        // An attempt to resolve a conflict is no failed attempt at the task.
+        // An attempt to resolve a conflict does not fail the task.
         let attempt = self.find(name, number).and_then(|at| self.attempts.get(at));
         let counts = attempt.is_none_or(|attempt| attempt.resolution.is_none());
         self.close(name, number, counts)

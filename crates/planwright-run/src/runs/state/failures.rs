@@ -3,12 +3,12 @@
 use super::super::record::{Receipt, VerificationRecord};
 use crate::shell::command_line;
 
-/// How much of a failure is remembered for later prompts, in bytes.
+/// How much of a failure is stored for later prompts, in bytes.
 const MAX_REMEMBERED: usize = 16 * 1024;
 
 const VERIFICATION_FAILED: &str = "verification failed";
 
-/// Returns why an attempt failed whose verification did, for the next attempt.
+/// Returns the failure of an attempt's verification as text for the next attempt.
 pub fn verification_failure(receipts: &[Receipt]) -> String {
     format!("{VERIFICATION_FAILED}\n\n{}", failed_commands(receipts))
 }

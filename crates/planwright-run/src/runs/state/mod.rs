@@ -26,28 +26,28 @@ pub use task::{
 /// A run up to the last record that was applied.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RunState {
-    /// How it began, or how it continued the last time.
+    /// Its last start or resumption.
     pub begun: Option<Begun>,
     pub config: Option<String>,
-    /// What holds until its end, as its first record has it.
+    /// The settings that never change, from its first record.
     pub conditions: Option<Conditions>,
-    /// The states of tasks that were not pending when it began or continued the last time; none in logs of earlier versions.
+    /// The states of tasks that were not pending at its last start or resumption; none in logs of earlier versions.
     pub found: Option<BTreeMap<String, String>>,
     pub times: RunTimes,
     pub counts: Counts,
-    /// What the user should know, in the order in which it came.
+    /// Remarks for the user, oldest first.
     pub remarks: Vec<TimedRemark>,
-    /// Who paused it and why, while it is paused.
+    /// The pause request, while it is paused.
     pub paused: Option<RequestRecord>,
     /// Why nothing new starts any more.
     pub stopping: Option<Stopping>,
-    /// How it ended; none while it runs, and where it was interrupted.
+    /// How it ended; none while it is active, and if it was interrupted.
     pub ended: Option<RunEndRecord>,
-    /// The decisions on its reviews that came after its end, in words.
+    /// The decisions on its reviews after its end, in words.
     decided: Vec<String>,
-    /// What it spent. Attempts count when they are over, time when a part of the run is over.
+    /// What it spent. An attempt counts when it ends; time counts when a part of the run ends.
     pub spent: Spent,
-    /// What the command that began it had spent before.
+    /// What the command had spent before it.
     pub earlier: Spent,
     pub from_agents: AgentFindings,
     tasks: TaskTable,
@@ -59,7 +59,7 @@ pub struct RunTimes {
     pub part_began: Option<String>,
     pub n_continued: u64,
     pub last: Option<String>,
-    /// The time between the last beginning of the run and its last record.
+    /// The time between the last start of the run and its last record.
     part: RunSpan,
 }
 
@@ -77,7 +77,7 @@ struct TaskTable {
     all: Vec<TaskRun>,
     /// The tasks that are in the plan, by their names.
     places: HashMap<String, usize>,
-    /// The highest number of an attempt with each name. Names may pass to other tasks; files of attempts do not.
+    /// The highest number of an attempt with each name. Another task may get a name; files of attempts keep theirs.
     highest_attempts: HashMap<String, u32>,
     /// Whether a task was renamed or removed: an attempt may be recorded with a name that its task no longer has.
     has_renamed: bool,
@@ -96,7 +96,7 @@ impl RunSpan {
     }
 }
 
-/// Something that the user should know, and when it was recorded.
+/// A remark for the user, and its time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TimedRemark {
     pub time: String,
@@ -108,7 +108,7 @@ pub struct TimedRemark {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StartedProcess {
     pub pid: u32,
-    /// When it started, as the system counts.
+    /// Its start time, as the system counts.
     pub start_time: String,
 }
 
@@ -128,19 +128,19 @@ impl RunState {
         self.tasks.all.get(*self.tasks.places.get(name)?)
     }
 
-    /// Returns the task of an attempt, by the name that the task had when the attempt began.
+    /// Returns the task of an attempt, by the task's name when the attempt started.
     pub fn task_of_attempt(&self, name: &str, number: u32) -> Option<&TaskRun> {
         self.find_attempt(name, number)
             .and_then(|at| self.tasks.all.get(at))
             .or_else(|| self.task(name))
     }
 
-    /// Returns the highest number of an attempt with a name; 0 where there is none.
+    /// Returns the highest number of an attempt with a name; 0 if there is none.
     pub fn highest_attempt(&self, name: &str) -> u32 {
         self.tasks.highest_attempts.get(name).copied().unwrap_or(0)
     }
 
-    /// Returns how many of the tasks that are to run are left: neither done, failed nor skipped, and not in review.
+    /// Returns how many selected tasks are left: neither done, failed nor skipped, and not in review.
     pub fn n_left(&self) -> u64 {
         let Counts {
             n_done,
@@ -155,8 +155,7 @@ impl RunState {
             .saturating_sub(n_done + n_failed + n_skipped + n_review)
     }
 
-    /// Returns what it spent up to its last record: with the attempts that are not over, and with the time since it began or
-    /// continued.
+    /// Returns what it spent up to its last record: with the unfinished attempts, and with the time since it started or resumed.
     pub fn spent_until_last_record(&self) -> Spent {
         let mut spent = self.spent.clone();
         let open = self.tasks.all.iter().map(TaskRun::n_open).sum();
@@ -190,7 +189,7 @@ impl RunState {
             }
             RunEvent::Review(review) => self.change_noted(&review.task, time, |task| task.state = TaskState::Review),
             RunEvent::Approved(approved) => self.change_noted(&approved.task, time, |task| {
-                // What has not landed is not done.
+                // A task is done after its work has landed.
                 task.state = match approved.commit {
                     Some(_) => TaskState::Verifying,
                     None => TaskState::Done,
@@ -223,19 +222,19 @@ impl RunState {
         self.close_reviews();
     }
 
-    /// Marks everything that was under way as interrupted: the process of the run is gone, and its log has no end.
+    /// Marks every active task as interrupted: the process of the run is gone, and its log has no end.
     pub fn mark_interrupted(&mut self) {
         self.interrupt();
     }
 
-    /// Notes that a verb of another process moved a task that this run did not finish.
+    /// Records that a verb of another process moved a task that this run did not finish.
     pub fn take_over(&mut self, moved: MovedTask) {
         if let Some(at) = self.tasks.places.get(&moved.task).copied() {
             self.change_at(at, |task| task.taken_over = Some(moved));
         }
     }
 
-    /// Notes that a verb of another process moved a task that waited for review: no reviewer has to decide about it any more.
+    /// Records that a verb of another process moved a task that waited for review, so that no review is needed any more.
     pub fn end_review(&mut self, moved: MovedTask) {
         let Some(at) = self.tasks.places.get(&moved.task).copied() else {
             return;
@@ -253,7 +252,7 @@ impl RunState {
         self.close_reviews();
     }
 
-    /// Notes that a later run landed the approved work of a task.
+    /// Records that a later run landed the approved work of a task.
     pub fn landed_later(&mut self, name: &str) {
         if let Some(at) = self.tasks.places.get(name).copied() {
             self.change_at(at, |task| task.state = TaskState::Done);
@@ -266,7 +265,7 @@ impl RunState {
             None => self.times.began = Some(time.to_owned()),
             Some(_) => self.times.n_continued += 1,
         }
-        // What ran when the process before ended runs no longer.
+        // The tasks of the earlier process do not run any more.
         self.close_part();
         self.interrupt();
         if let Some(earlier) = &begun.earlier {
@@ -282,7 +281,7 @@ impl RunState {
         self.times.part.began = milliseconds_of(time);
     }
 
-    /// Counts the time of the part of the run that is over, and the attempts whose end it did not record.
+    /// Counts the time of the finished part of the run, and the attempts without a recorded end.
     fn close_part(&mut self) {
         self.spent.pass(self.times.part.milliseconds());
         let last = self.times.part.last;
@@ -300,7 +299,7 @@ impl RunState {
         }
         let mut ended = ended.clone();
         if ended.n_review == 0 {
-            // A log of an earlier version counts them among those that are left.
+            // A log of an earlier version counts them in `n_left`.
             ended.n_review = self.counts.n_review.min(ended.n_left);
             ended.n_left -= ended.n_review;
         }
@@ -308,7 +307,7 @@ impl RunState {
         self.paused = None;
     }
 
-    /// Remembers a decision on a review that came after the end of the run.
+    /// Records a decision on a review after the end of the run.
     fn note_decision(&mut self, event: &RunEvent) {
         if self.ended.is_some() {
             self.decided.extend(match event {
@@ -319,7 +318,7 @@ impl RunState {
         }
     }
 
-    /// Brings the end of a run up to date whose last review was decided after it.
+    /// Updates the end of a run whose last review was decided after it.
     fn close_reviews(&mut self) {
         let is_decided = self.counts.n_review == 0;
         let Some(ended) = self.ended.as_mut().filter(|_| is_decided) else {
@@ -350,7 +349,7 @@ impl RunState {
         }
     }
 
-    /// Adds what an arbiter cost, and why it did not choose.
+    /// Adds the cost of an arbiter, and the reason if it did not choose.
     fn choose(&mut self, chosen: &AgentChoiceRecord, time: &str) {
         self.spent.pay(chosen.cost_usd, chosen.tokens);
         if let Some(why) = &chosen.why {
@@ -400,7 +399,7 @@ impl RunState {
             let attempt = task.attempt(&started.task, started.attempt, time);
             attempt.pid = pid;
             attempt.fence.clone_from(&started.fence);
-            // An agent does it again.
+            // An agent works on it again.
             task.held = None;
         });
         self.from_agents
@@ -440,7 +439,7 @@ impl RunState {
         }
     }
 
-    /// Remembers until when an agent's provider refuses requests. The last record counts, also where it names no time.
+    /// Records until when an agent's provider refuses requests. The last record counts, even without a time.
     fn limit(&mut self, agent: String, limited_for: Option<u64>, time: &str) {
         match milliseconds_of(time).zip(limited_for) {
             Some((at, wait)) => self.from_agents.provider_limits.insert(agent, at.saturating_add(wait)),
@@ -465,7 +464,7 @@ impl RunState {
             }
             // A failed verification is a failed attempt.
             let state = match (&attempt.outcome, verified.passed) {
-                // What has a branch to land on is done when it has landed.
+                // Work for a branch is done after it has landed.
                 (Some(Outcome::Done), true)
                     if attempt.checkout.branch.is_some() && attempt.landing.merged.is_none() =>
                 {
@@ -479,7 +478,7 @@ impl RunState {
                 (Some(_), _) => return,
                 (None, _) => TaskState::Verifying,
             };
-            // A task that waits for review was confirmed before that.
+            // A task that waits for review was verified before that.
             if task.state != TaskState::Review {
                 task.state = state;
             }
@@ -561,7 +560,7 @@ impl RunState {
         for moved in &edited.moved {
             let is_under_way = |at: &usize| {
                 use TaskState::{Interrupted, Resting, Review, Running, Stopped, Verifying};
-                // A run that continues learns of what happened to its interrupted tasks in between.
+                // A resumed run records what happened to its interrupted tasks in the meantime.
                 matches!(
                     self.tasks.all[*at].state,
                     Running | Verifying | Resting | Review | Interrupted | Stopped
@@ -573,7 +572,7 @@ impl RunState {
         }
     }
 
-    /// The plan file has what this run knows of a task.
+    /// Records that the plan file has this run's state of a task.
     fn project(&mut self, name: &str) {
         if let Some(at) = self.tasks.places.get(name) {
             self.tasks.all[*at].is_projected = true;
@@ -603,13 +602,13 @@ impl RunState {
         self.remarks.push(noted);
     }
 
-    /// Changes a task, which is there afterwards.
+    /// Changes a task, and adds it if it is missing.
     fn change(&mut self, name: &str, how: impl FnOnce(&mut TaskRun)) {
         let at = self.place_of(name);
         self.change_at(at, how);
     }
 
-    /// Changes a task in a way that the plan file has to have.
+    /// Changes a task, and records that the plan file lacks the change.
     fn change_noted(&mut self, name: &str, time: &str, how: impl FnOnce(&mut TaskRun)) {
         self.change(name, |task| {
             how(task);
@@ -617,7 +616,7 @@ impl RunState {
         });
     }
 
-    /// Changes a task and keeps the counts in step: the one place where states change.
+    /// Changes a task and updates the counts: the one place where states change.
     fn change_at(&mut self, at: usize, how: impl FnOnce(&mut TaskRun)) {
         let Some(task) = self.tasks.all.get_mut(at) else {
             return;
@@ -632,7 +631,7 @@ impl RunState {
     }
 }
 
-/// What an attempt adds to the sums of its run when it is over.
+/// What a finished attempt adds to the sums of its run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Accepted {
     n_attempts: u64,

@@ -15,28 +15,28 @@ pub struct TaskRun {
     pub task: String,
     pub state: TaskState,
     pub attempts: Vec<AttemptRun>,
-    /// The files that it touched and its plan does not name.
+    /// The files that it touched and does not declare.
     pub drift: Vec<String>,
     pub approved: Option<Approved>,
     /// Finished work that waits for a review, or for the run that lands it.
     pub held: Option<Box<HeldWork>>,
-    /// How long it waits before its next attempt, since when, and why.
+    /// The length of its wait before the next attempt, since when, and why.
     pub resting: Option<(Resting, String)>,
     /// The output of its last attempt that was accepted.
     pub output: Option<String>,
     /// Why its last attempt failed; none after an attempt that was accepted.
     pub failure: Option<String>,
-    /// The task whose failure had it skipped; none after its next attempt began.
+    /// The failed task that caused its skip; none after its next attempt started.
     pub skipped_for: Option<String>,
-    /// Whether the plan file has what this run knows of the task.
+    /// Whether the plan file has this run's state of the task.
     pub is_projected: bool,
     pub changed_at: String,
-    /// What its attempts spent. Attempts count when they are over.
+    /// What its attempts spent. An attempt counts when it ends.
     pub spent: Spent,
-    /// The verb of another process that moved it while the run worked on it; none after its next attempt began.
+    /// The verb of another process that moved it while the run worked on it; none after its next attempt started.
     pub taken_over: Option<MovedTask>,
     pub is_removed: bool,
-    /// What it is verified by; none before its first attempt, and in logs of earlier versions.
+    /// What verifies it; none before its first attempt, and in logs of earlier versions.
     pub contract: Option<VerificationContract>,
 }
 
@@ -45,29 +45,29 @@ pub enum TaskState {
     #[default]
     Waiting,
     Running,
-    /// The agent reported success, and nothing has confirmed that yet.
+    /// The agent reported success, and verification is not complete.
     Verifying,
     /// Between two attempts.
     Resting,
     Review,
     Done,
     Failed,
-    /// Ended by a condition that the plan names, or not tried again because the run ended.
+    /// Ended by a stop condition of the plan, or not tried again because the run ended.
     Stopped,
-    /// The run ended in the middle of it.
+    /// The run ended during an attempt.
     Interrupted,
     Skipped {
         because: String,
     },
 }
 
-/// How far the work on a task got, whether or not the run that did it was interrupted.
+/// The progress of the work on a task, even if its run was interrupted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WorkProgress {
     Unknown,
     /// An attempt was running, being verified, or waiting to be merged.
     Running,
-    /// An attempt had failed, and another one was to follow.
+    /// An attempt had failed, and another one was due.
     Resting,
     /// Done, but for a review.
     Review,
@@ -77,21 +77,21 @@ pub enum WorkProgress {
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct AttemptRun {
-    /// Which attempt of the run it is, counted from 1.
+    /// The number of the attempt in the run, from 1.
     pub attempt: u32,
-    /// The name of its task when it began: records and files of the attempt use it.
+    /// The name of its task when it started: records and files of the attempt use it.
     pub name: String,
     pub agent: String,
-    /// The agent that was to do it, where that could not.
+    /// The agent that it replaces, if any.
     pub instead_of: Option<String>,
-    /// The slot, counted from 1; 0 where the log has none.
+    /// Its slot, from 1; 0 if the log has none.
     pub slot: u32,
-    /// Which attempt to resolve conflicts of the task it is.
+    /// The number of the attempt to resolve conflicts of the task.
     pub resolution: Option<u32>,
     pub checkout: AttemptCheckout,
     pub times: AttemptTimes,
     pub pid: Option<u32>,
-    /// How strictly the process is fenced; none where it is not.
+    /// The mode of its fence; none if it is not fenced.
     pub fence: Option<String>,
     /// Its result; none while it runs.
     pub outcome: Option<Outcome>,
@@ -107,7 +107,7 @@ pub struct AttemptCheckout {
     /// The branch that its work lands on.
     pub branch: Option<String>,
     pub identity: Option<String>,
-    /// The commit that the folder builds on.
+    /// The commit that the folder is based on.
     pub base: Option<String>,
 }
 
@@ -116,23 +116,23 @@ pub struct AttemptCheckout {
 pub struct AttemptTimes {
     pub started: String,
     pub ended: Option<String>,
-    /// Whether it began and is not over: it counts when it is.
+    /// Whether it has started and not ended: it counts after its end.
     pub(super) is_open: bool,
     /// Whether its time is not counted yet.
     pub(super) is_timed: bool,
 }
 
-/// What the end of an agent's process says.
+/// What the end of an agent's process reports.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct AgentReport {
     pub output: Option<String>,
     pub exit: Option<String>,
-    /// How long the agent took, by its own clock.
+    /// How long the agent took, by its own measurement.
     pub milliseconds: Option<u64>,
     pub cost_usd: Option<f64>,
-    /// How many tokens went in and came out.
+    /// Tokens sent and received.
     pub tokens: Option<[u64; 2]>,
-    /// The agent's own name for its session.
+    /// The agent's own id of its session.
     pub session: Option<String>,
     pub files: Vec<String>,
     /// Whether it reported success and changed no file.
@@ -141,22 +141,22 @@ pub struct AgentReport {
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct AttemptVerification {
-    /// None before it ended.
+    /// None before its end.
     pub passed: Option<bool>,
     /// When it ended.
     pub at: Option<String>,
     pub receipts: Vec<Receipt>,
-    /// Criteria that no rule covers.
+    /// Criteria without a rule.
     pub unverified: Vec<String>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct AttemptLanding {
-    /// What the agent made, as a commit.
+    /// The work of the agent, as a commit.
     pub candidate: Option<CandidateRecord>,
     pub begun: Option<LandingRecord>,
     pub merged: Option<Merged>,
-    /// A conflict with what had landed.
+    /// A conflict with landed work.
     pub conflict: Option<Box<Conflicted>>,
 }
 
@@ -176,7 +176,7 @@ impl TaskState {
         }
     }
 
-    /// Returns the state of a task whose last attempt ended so.
+    /// Returns the state of a task after the end of its last attempt.
     pub(super) fn after(outcome: &Outcome, verified: Option<bool>) -> Self {
         match (outcome, verified) {
             (Outcome::Done, Some(true)) => TaskState::Done,
@@ -191,7 +191,7 @@ impl TaskState {
 }
 
 impl AttemptCheckout {
-    /// Returns the folder, what it is known by and the commit that it builds on, where the log has all of them.
+    /// Returns the folder, its identity and its base commit, if the log has all of them.
     pub fn known(&self) -> Option<[&str; 3]> {
         Some([
             self.folder.as_deref()?,
@@ -217,12 +217,12 @@ impl AgentReport {
 }
 
 impl AttemptRun {
-    /// Returns true where commands confirmed what the agent made.
+    /// Returns whether commands verified the agent's work.
     pub fn is_verified(&self) -> bool {
         self.verification.passed == Some(true) && !self.verification.receipts.is_empty()
     }
 
-    /// Returns how long the agent took: as it was measured, else by the times of the records. None while it runs.
+    /// Returns how long the agent took: as measured, otherwise by the times of the records. None while it runs.
     pub fn took(&self) -> Option<u64> {
         let by_records = || {
             let ended = milliseconds_of(self.times.ended.as_ref()?)?;
@@ -231,9 +231,9 @@ impl AttemptRun {
         self.report.milliseconds.or_else(by_records)
     }
 
-    /// Returns whether its agent was successful and its work is kept as a candidate that has not landed.
+    /// Returns whether its agent was successful and its work is a candidate that has not landed.
     pub fn awaits_landing(&self) -> bool {
-        // What was interrupted while it waited is landed by the next run.
+        // If the run was interrupted during the wait, the next run lands the work.
         let has_ended = matches!(self.outcome, Some(Outcome::Done | Outcome::Interrupted));
         let AttemptLanding {
             candidate,
@@ -258,14 +258,14 @@ impl TaskRun {
         self.attempts.last()
     }
 
-    /// Returns true where commands confirmed its last attempt.
+    /// Returns whether commands verified its last attempt.
     pub fn is_verified(&self) -> bool {
         let is_held = self.held.as_ref().is_some_and(|held| held.is_verified);
         let by_verb = self.taken_over.as_ref().is_some_and(|moved| moved.verified);
         is_held || by_verb || self.last().is_some_and(AttemptRun::is_verified)
     }
 
-    /// Returns the state, with verbs of users applied: a task that the run did not finish has the state that a verb gave it.
+    /// Returns the state after verbs of users: a verb decides the state of a task that the run did not finish.
     pub fn current_state(&self) -> TaskState {
         let moved = self.taken_over.as_ref().map(|moved| moved.to.as_str());
         match (&self.state, moved) {
@@ -278,7 +278,7 @@ impl TaskRun {
         }
     }
 
-    /// Returns what confirmed its last attempt; nothing where no command did.
+    /// Returns the receipts of its last attempt; empty without commands.
     pub fn receipts(&self) -> Vec<Receipt> {
         let last = self.last().filter(|last| last.is_verified());
         last.map_or_else(Vec::new, |last| last.verification.receipts.clone())
@@ -289,7 +289,7 @@ impl TaskRun {
         self.last().is_some_and(|last| last.report.no_changes)
     }
 
-    /// Returns why it failed, in words, where its last attempt says so.
+    /// Returns why it failed, if its last attempt has a reason.
     pub fn why(&self) -> Option<&str> {
         self.last()?.why.as_deref()
     }
@@ -301,7 +301,7 @@ impl TaskRun {
             .reduce(|a, b| a + b)
     }
 
-    /// Returns how long all its attempts took together, without those that still run.
+    /// Returns how long all its attempts took together, without running ones.
     pub fn took(&self) -> Option<u64> {
         let each = self.attempts.iter().filter_map(AttemptRun::took);
         each.reduce(u64::saturating_add)
@@ -333,13 +333,13 @@ impl TaskRun {
         is_open && self.held_work().is_some_and(is_it)
     }
 
-    /// Returns how far the work on it got, as the next run has to know it.
+    /// Returns the progress of the work on it for the next run.
     pub fn progress(&self) -> WorkProgress {
         let last = self.last();
         match self.state {
             TaskState::Waiting | TaskState::Skipped { .. } => WorkProgress::Unknown,
             TaskState::Running | TaskState::Verifying | TaskState::Interrupted => WorkProgress::Running,
-            // A task that waits for an agent before its first attempt has not begun.
+            // A task that waits for an agent before its first attempt has not started.
             TaskState::Resting | TaskState::Stopped if last.is_none() => WorkProgress::Unknown,
             TaskState::Stopped if last.is_some_and(|last| last.outcome == Some(Outcome::Stopped)) => {
                 WorkProgress::Failed
@@ -354,14 +354,14 @@ impl TaskRun {
         }
     }
 
-    /// Returns the attempt of that number that began with that name, if there is one.
+    /// Returns the index of the attempt with this number and this name at its start.
     pub(super) fn find(&self, name: &str, number: u32) -> Option<usize> {
         let recent = self.attempts.iter().enumerate().rev().take(MAX_BACK);
         let mut fitting = recent.filter(|(_, attempt)| attempt.attempt == number && attempt.name == name);
         fitting.next().map(|(at, _)| at)
     }
 
-    /// Returns the attempt of that number, which is there afterwards.
+    /// Returns the attempt with this number, and adds it if it is missing.
     pub(super) fn attempt(&mut self, name: &str, number: u32, time: &str) -> &mut AttemptRun {
         let at = self.find(name, number).unwrap_or_else(|| {
             self.attempts.push(AttemptRun {

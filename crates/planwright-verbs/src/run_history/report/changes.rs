@@ -1,4 +1,4 @@
-//! What each task of a run changed, what verified it, what it cost, and which tasks to look at first.
+//! The changes, the verification and the cost of each task of a run, and which tasks to review first.
 
 use std::collections::BTreeMap;
 
@@ -8,35 +8,35 @@ use serde::Serialize;
 
 use super::setting::Setting;
 
-/// What a task changed, and what stands behind it.
+/// The changes of a task, and the evidence for them.
 #[derive(Debug, Serialize)]
 pub struct TaskChangeReport {
     pub task: String,
     pub title: Option<String>,
-    /// The commit that landed; null where tasks share the folder, and where nothing landed.
+    /// The commit that landed; null if tasks share the folder, or nothing landed.
     pub commit: Option<String>,
     pub files: u64,
-    /// How many lines are new and gone; null where no commit landed.
+    /// The number of added lines; null if no commit landed.
     pub added: Option<u64>,
     pub removed: Option<u64>,
     pub verified_by: usize,
     /// Whether it waits for a review: it may have changed the commands that it passed.
     #[serde(skip)]
     pub in_review: bool,
-    /// How many times it was tried.
+    /// The number of attempts.
     pub attempts: usize,
     pub cost_usd: Option<f64>,
-    /// Whether the agent left everything unchanged.
+    /// Whether the agent changed no file.
     pub no_changes: bool,
-    /// What the agent reported last, where it changed nothing.
+    /// The agent's last message, if it changed nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reported: Option<String>,
-    /// How many lines are gone from files that look like tests.
+    /// The number of lines removed from files that look like tests.
     #[serde(skip)]
     pub removed_in_tests: u64,
 }
 
-/// Returns what the tasks changed whose work was accepted.
+/// Returns the changes of the tasks whose work was accepted.
 pub(super) fn changes(setting: &Setting, run_state: &RunState) -> Vec<TaskChangeReport> {
     let accepted =
         |task: &&TaskRun| matches!(task.state, TaskState::Done | TaskState::Review) && !task.attempts.is_empty();
@@ -68,7 +68,7 @@ pub(super) fn changes(setting: &Setting, run_state: &RunState) -> Vec<TaskChange
 }
 
 impl TaskChangeReport {
-    /// Takes the numbers of its commit.
+    /// Sets the numbers of its commit.
     pub(super) fn take(&mut self, stats: &BTreeMap<String, Diffstat>) {
         if let Some(stat) = self.commit.as_ref().and_then(|commit| stats.get(commit)) {
             self.files = stat.files;
@@ -78,14 +78,13 @@ impl TaskChangeReport {
         }
     }
 
-    /// Returns whether it took lines away from tests.
+    /// Returns whether it removed lines from tests.
     pub(super) fn weakens_tests(&self) -> bool {
         self.removed_in_tests > 0
     }
 }
 
-/// Returns the tasks that deserve a look before the others, each with the reason: failed, unverified, without changes, changed what verifies
-/// it, had conflicts.
+/// Returns the tasks to review first, each with the reason: failed, unverified, without changes, changed what verifies it, had conflicts.
 pub(super) fn look_first(run_state: &RunState) -> Vec<(String, &'static str)> {
     let last = |task: &TaskRun, is_one: fn(&AttemptRun) -> bool| task.last().is_some_and(is_one);
     let is_over = |task: &TaskRun| matches!(task.state, TaskState::Done | TaskState::Review);

@@ -1,4 +1,4 @@
-//! The result of a run: what is done, what failed and why, what it took, and the command that continues.
+//! The result of a run: what is done, what failed and why, its duration and cost, and the command that continues.
 
 mod changes;
 mod setting;
@@ -17,7 +17,7 @@ pub use self::setting::Setting;
 use crate::run_history::{first_useful_line, why_of};
 use crate::text::short_commit;
 
-/// The result of a run, with which `planwright run --json` ends.
+/// The result of a run, the last output of `planwright run --json`.
 #[derive(Debug, Serialize)]
 pub struct RunReport {
     pub schema_version: &'static str,
@@ -33,9 +33,9 @@ pub struct RunReport {
     pub failed: Vec<FailedReport>,
     pub skipped: Vec<SkippedReport>,
     pub review: Vec<ReviewReport>,
-    /// Tasks that are done, or wait for review, and that nothing has verified.
+    /// Tasks that are done, or wait for review, without verification.
     pub unverified: Vec<String>,
-    /// Criteria of the same tasks that no rule verifies.
+    /// Criteria of these tasks without a rule.
     pub unverified_criteria: Vec<CriteriaReport>,
     /// Tasks that are done or wait for review although no file was changed.
     pub unchanged: Vec<String>,
@@ -44,25 +44,25 @@ pub struct RunReport {
     /// Tasks that another process took over while the run worked on them.
     pub taken_over: Vec<TakenOverReport>,
     pub drift: Vec<DriftReport>,
-    /// Tasks whose last attempt was another agent's than it was to be.
+    /// Tasks whose last attempt was made by a fallback agent.
     pub fallbacks: Vec<FallbackReport>,
-    /// What the accepted tasks changed.
+    /// The changes of the accepted tasks.
     pub changes: Vec<TaskChangeReport>,
     /// The tasks to look at first, with the reason.
     pub look_first: Vec<LookReport>,
-    /// What else the user should know.
+    /// Further remarks for the user.
     pub remarks: Vec<RemarkReport>,
-    /// Where work has landed; none where it has not, or tasks share the folder.
+    /// Where work has landed; none if it has not, or tasks share the folder.
     pub landed: Option<LandedReport>,
     pub next: Option<String>,
-    /// The command that has a planner change the plan, where a task failed.
+    /// The command that has a planner change the plan, if a task failed.
     pub replan: Option<String>,
     pub paused: bool,
-    /// The newest run of the plan, where that is a later one.
+    /// The newest run of the plan, if there is a later one.
     pub later_run: Option<String>,
 }
 
-/// A task that deserves a look before the others.
+/// A task to review first.
 #[derive(Debug, Serialize)]
 pub struct LookReport {
     pub task: String,
@@ -72,17 +72,17 @@ pub struct LookReport {
 #[derive(Debug, Serialize)]
 pub struct LandedReport {
     pub branch: String,
-    /// The commit that the branch began at.
+    /// The start commit of the branch.
     pub start: String,
     pub tasks: usize,
     /// The command that shows it.
     pub review: String,
-    /// The command that brings it into the branch that is checked out; none where it is there.
+    /// The command that merges it into the checked-out branch; none if it is merged.
     pub land: Option<String>,
-    /// The checked-out branch, where `land` has brought all of it there.
+    /// The checked-out branch, if `land` has merged all of it there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub into: Option<String>,
-    /// Whether the branch does not exist any more.
+    /// Whether the branch no longer exists.
     #[serde(skip)]
     pub is_gone: bool,
 }
@@ -100,7 +100,7 @@ pub struct CountsReport {
     pub unchanged: u64,
 }
 
-/// How many tokens went in and came out.
+/// Tokens sent and received.
 #[derive(Debug, Serialize)]
 pub struct TokensReport {
     pub input: u64,
@@ -112,14 +112,14 @@ pub struct FailedReport {
     pub task: String,
     pub title: Option<String>,
     pub attempts: usize,
-    /// The first useful line of why.
+    /// The first useful line of the reason.
     pub why: String,
     pub log: String,
-    /// The checkout that its last attempt worked in.
+    /// The checkout of its last attempt.
     pub checkout: Option<String>,
 }
 
-/// A task that was left out.
+/// A task that was skipped.
 #[derive(Debug, Serialize)]
 pub struct SkippedReport {
     pub task: String,
@@ -133,7 +133,7 @@ pub struct ReviewReport {
     pub title: Option<String>,
     pub approve: String,
     pub reject: String,
-    /// The command that shows what waits to land.
+    /// The command that shows the work that waits to land.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub look: Option<String>,
     /// The files that verify it and that it changed or removed.
@@ -141,20 +141,20 @@ pub struct ReviewReport {
     pub protected: Vec<String>,
 }
 
-/// The criteria of a task that no rule verifies.
+/// The criteria of a task without a rule.
 #[derive(Debug, Serialize)]
 pub struct CriteriaReport {
     pub task: String,
     pub criteria: Vec<String>,
 }
 
-/// A task that did not come to its end.
+/// A task that did not finish.
 #[derive(Debug, Serialize)]
 pub struct StoppedReport {
     pub task: String,
     pub why: Option<String>,
     pub log: String,
-    /// The checkout that its last attempt worked in.
+    /// The checkout of its last attempt.
     pub checkout: Option<String>,
 }
 
@@ -163,20 +163,20 @@ pub struct StoppedReport {
 pub struct TakenOverReport {
     pub task: String,
     pub title: Option<String>,
-    /// Who, where the history has it.
+    /// The user, if the history has one.
     pub by: Option<String>,
-    /// The state that they gave it.
+    /// Its new state.
     pub to: String,
 }
 
-/// A task that touched files which its plan does not name.
+/// A task that touched files which it does not declare.
 #[derive(Debug, Serialize)]
 pub struct DriftReport {
     pub task: String,
     pub files: Vec<String>,
 }
 
-/// A task that another agent took than was to.
+/// A task that a fallback agent took.
 #[derive(Debug, Serialize)]
 pub struct FallbackReport {
     pub task: String,
@@ -184,7 +184,7 @@ pub struct FallbackReport {
     pub instead_of: String,
 }
 
-/// Something that the user should know.
+/// A remark for the user.
 #[derive(Debug, Serialize)]
 pub struct RemarkReport {
     pub task: Option<String>,
@@ -192,7 +192,7 @@ pub struct RemarkReport {
 }
 
 impl RunReport {
-    /// Returns the same of a run that has not ended; `standing` is the word for how it stands.
+    /// Sets the status of a run that has not ended.
     pub fn standing(self, standing: &str) -> Self {
         let is_running = standing == "running";
         RunReport {
@@ -207,7 +207,7 @@ impl RunReport {
         }
     }
 
-    /// Returns the same with the command that continues by the plan as it is now, and with the later run of the plan.
+    /// Sets the command that continues with the present plan, and the later run of the plan.
     pub fn continued(self, next: Option<String>, later_run: Option<String>) -> Self {
         RunReport {
             next,
@@ -216,7 +216,7 @@ impl RunReport {
         }
     }
 
-    /// Returns the same with how much each commit changes.
+    /// Sets the size of each commit.
     pub fn with_diffstats(mut self, stats: &BTreeMap<String, Diffstat>) -> Self {
         self.changes.iter_mut().for_each(|change| change.take(stats));
         let weakening = self.changes.iter().filter(|change| change.weakens_tests());
@@ -232,7 +232,7 @@ impl RunReport {
         self
     }
 
-    /// Returns the same of a run whose work is part of the checked-out branch.
+    /// Sets the branch into which the work was merged.
     pub fn landed_into(self, branch: String) -> Self {
         let landed = self.landed.map(|landed| LandedReport {
             land: None,
@@ -242,7 +242,7 @@ impl RunReport {
         RunReport { landed, ..self }
     }
 
-    /// Returns the same of a run whose branch is gone, with the command that brings it back.
+    /// Marks the branch as missing, and sets the command that restores it.
     pub fn without_branch(self, last_commit: &str) -> Self {
         let landed = self.landed.map(|landed| LandedReport {
             land: None,
@@ -357,7 +357,7 @@ fn review(setting: &Setting, run_state: &RunState) -> Vec<ReviewReport> {
     waiting.collect()
 }
 
-/// Returns the tasks that were ended or interrupted: those that another process took over, and the rest.
+/// Returns the unfinished tasks: those that another process took over, and the rest.
 fn unfinished(setting: &Setting, run_state: &RunState) -> (Vec<TakenOverReport>, Vec<StoppedReport>) {
     let is_stopped = |task: &&TaskRun| matches!(task.state, TaskState::Stopped | TaskState::Interrupted);
     let (mut taken_over, mut stopped) = (Vec::new(), Vec::new());
@@ -412,7 +412,7 @@ fn fallbacks(run_state: &RunState) -> Vec<FallbackReport> {
     fallbacks.collect()
 }
 
-/// Returns the command that shows why a task failed: what verified it where that failed, else what its agent printed.
+/// Returns the command that shows why a task failed: the log of its failed verification, otherwise that of its agent.
 pub fn log_command(setting: &Setting, task: &TaskRun) -> String {
     let command = setting.log_command(&task.task);
     match task.last().and_then(|last| last.verification.passed) {
@@ -434,9 +434,9 @@ fn landed(setting: &Setting, run_state: &RunState) -> Option<LandedReport> {
     let base = short_commit(&conditions.base);
     (tasks > 0 || has_earlier).then(|| LandedReport {
         review: match conditions.uncommitted {
-            // The branch has that work as well, and `land` leaves it out.
+            // The branch has the uncommitted work as well, and `land` omits it.
             Some(_) => setting.plan_command("land --dry-run"),
-            // All that `land` would bring, also of earlier runs.
+            // Everything that `land` would merge, including work of earlier runs.
             None => format!("git diff {base}...{}", argument(&conditions.branch)),
         },
         land: (!conditions.is_current).then(|| setting.plan_command("land")),
@@ -449,7 +449,7 @@ fn landed(setting: &Setting, run_state: &RunState) -> Option<LandedReport> {
 }
 
 impl CountsReport {
-    /// What the end of the run says counts more than what its records add up to: it knows the whole plan.
+    /// The record of the run's end takes precedence over the sums of its records: it knows the whole plan.
     fn new(run_state: &RunState) -> Self {
         let Counts {
             n_done,
@@ -479,7 +479,7 @@ impl CountsReport {
     }
 }
 
-/// Returns the checkout that the last attempt at a task worked in; none where its work has landed.
+/// Returns the checkout of the last attempt at a task; none if its work has landed.
 fn checkout_of(task: &TaskRun) -> Option<String> {
     let last = task.last()?;
     last.checkout
@@ -497,7 +497,7 @@ pub(crate) fn last_commit(run_state: &RunState) -> Option<String> {
     landed.max().map(|(_, commit)| commit.clone())
 }
 
-/// Returns how much the commits of a run change; nothing where git cannot tell.
+/// Returns the sizes of a run's commits; empty if git cannot answer.
 pub fn diffstats(root: &Path, run_state: &RunState) -> BTreeMap<String, Diffstat> {
     let stats = || {
         let conditions = run_state.conditions.as_ref()?;

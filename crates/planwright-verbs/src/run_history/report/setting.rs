@@ -1,4 +1,4 @@
-//! What is known of a run in addition to its events: its name, its plan, the titles of its tasks. And the commands that name them.
+//! The facts about a run besides its events: its name, its plan, the titles of its tasks, and the commands that name them.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -15,18 +15,18 @@ use crate::text::{columns, shown_name};
 /// The widest column of names.
 const MAX_NAME_COLUMNS: usize = 16;
 
-/// What is known of a run in addition to its events.
+/// The facts about a run besides its events.
 #[derive(Clone, Debug, Default)]
 pub struct Setting {
     pub run: String,
-    /// The plan, as it is given on a command line.
+    /// The plan, as an argument of a command.
     pub plan: String,
-    /// What tasks are called in words, by their names.
+    /// The titles of tasks, by their names.
     pub titles: HashMap<String, String>,
 }
 
 impl Setting {
-    /// Returns what is known of a run that has not begun.
+    /// Returns the facts about a run that has not started.
     pub fn of(path: &Path, plan: &Plan) -> Self {
         let titles = plan.tasks().iter().enumerate();
         let titles = titles.map(|(ix, task)| (plan.task_name(ix).into_owned(), plan.task_subject(task).to_owned()));
@@ -37,7 +37,7 @@ impl Setting {
         }
     }
 
-    /// Returns the same for the plan that a file has at present; without titles where it has none.
+    /// Returns the facts for the present plan in a file; without titles if it has none.
     pub(crate) fn of_file(path: &Path, forced: Option<&'static dyn Dialect>) -> Self {
         let loaded = store::load(path).ok();
         let inspection = loaded.map(|loaded| inspect_file(&loaded.source, Some(path), forced).inspection);
@@ -54,23 +54,23 @@ impl Setting {
         self.titles.get(task).map_or("", String::as_str)
     }
 
-    /// Returns how wide a column for the names of all tasks has to be.
+    /// Returns the width of a column for the names of all tasks.
     pub fn name_columns(&self) -> usize {
         let widest = self.titles.keys().map(|name| columns(&shown_name(name))).max();
         widest.unwrap_or(0).min(MAX_NAME_COLUMNS)
     }
 
-    /// Returns a command of ours about a task of this plan.
+    /// Returns a planwright command for a task of this plan.
     pub fn task_command(&self, verb: &str, task: &str) -> String {
         with_option(&format!("planwright {verb} {}", argument(task)), "-p", &self.plan)
     }
 
-    /// Returns the command that shows what the agent of a task said.
+    /// Returns the command that shows the log of a task's agent.
     pub fn log_command(&self, task: &str) -> String {
         with_option(&format!("planwright logs {}", argument(task)), "--run", &self.run)
     }
 
-    /// Returns a command of ours about the whole plan.
+    /// Returns a planwright command for the whole plan.
     pub fn plan_command(&self, verb: &str) -> String {
         match self.plan.as_str() {
             "" => format!("planwright {verb}"),

@@ -1,4 +1,4 @@
-//! What a run takes on the command line.
+//! The arguments of a run.
 
 use std::path::PathBuf;
 
@@ -252,7 +252,7 @@ impl Args {
         }
     }
 
-    /// Returns whether nothing but events is to stand on standard output.
+    /// Returns whether only events are printed to standard output.
     pub(super) fn is_for_programs(&self) -> bool {
         self.json || self.json_events.is_some()
     }

@@ -64,7 +64,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
     }
 }
 
-/// Draws what the user should know about a pack.
+/// Draws the warnings about a pack.
 fn draw_warnings(found: &SourceFindings, output: &mut Output) {
     let text = findings(
         &found.path.to_string_lossy(),
@@ -87,7 +87,7 @@ fn validate(args: &ValidateArgs, output: &mut Output) -> Exit {
         option.push(repo);
         original.push(option);
     }
-    // A name that begins with a hyphen would be an option to the original.
+    // A name that begins with a hyphen would be an option of the original.
     let is_odd = args.pack.as_os_str().as_encoded_bytes().starts_with(b"-");
     original.push(match is_odd {
         true => PathBuf::from(".").join(&args.pack).into_os_string(),

@@ -9,18 +9,18 @@ use planwright_core::document::{NodeKind, NodeRef};
 use super::jq::{self, Printer, Value};
 use super::tasks::{AimiStory, Tasks};
 
-/// What a check found, in the order in which the original says it.
+/// The findings of a check, in the original's order.
 pub(super) struct StoryVerdict {
     errors: Vec<String>,
 }
 
 impl StoryVerdict {
-    /// Returns whether nothing was found.
+    /// Returns whether there are no findings.
     pub(super) fn is_valid(&self) -> bool {
         self.errors.is_empty()
     }
 
-    /// Returns it as the original prints it.
+    /// Returns the output of the original.
     pub(super) fn printed(&self) -> String {
         let mut printer = Printer::object();
         printer.key("valid");
@@ -37,7 +37,7 @@ impl StoryVerdict {
     }
 }
 
-/// Checks the dependencies: none on itself, none on what is not there, no circle.
+/// Checks the dependencies: none on itself, none on a missing story, no cycle.
 pub(super) fn dependencies(tasks: &Tasks) -> StoryVerdict {
     let stories: Vec<CheckedStories<'_>> = tasks.stories().map(CheckedStories::of).collect();
     let mut numbers: HashMap<&str, usize> = HashMap::new();
@@ -52,7 +52,7 @@ pub(super) fn dependencies(tasks: &Tasks) -> StoryVerdict {
     StoryVerdict { errors }
 }
 
-/// A story with what it depends on, each by an identity that can be compared.
+/// A story with its dependencies, each by a comparable identity.
 struct CheckedStories<'t> {
     name: String,
     identity: String,
@@ -97,7 +97,7 @@ impl<'t> CheckedStories<'t> {
     }
 }
 
-/// Names every story from which a way leads back to itself.
+/// Returns every story that can reach itself.
 fn circles(stories: &[CheckedStories<'_>], numbers: &HashMap<&str, usize>) -> Vec<String> {
     let number_of = |id: &str| numbers.get(id).copied();
     let mut edges: Vec<Vec<usize>> = vec![Vec::new(); numbers.len()];
@@ -122,7 +122,7 @@ fn circles(stories: &[CheckedStories<'_>], numbers: &HashMap<&str, usize>) -> Ve
         .collect()
 }
 
-/// Returns for each node the number of its knot: two nodes share one where each can be reached from the other. Tarjan's way,
+/// Returns the number of each node's strongly connected component: two nodes share one if each can reach the other. Tarjan's algorithm,
 /// without recursion.
 fn knots(edges: &[Vec<usize>]) -> Vec<usize> {
     const UNSEEN: usize = usize::MAX;
@@ -168,7 +168,7 @@ fn knots(edges: &[Vec<usize>]) -> Vec<usize> {
     knot
 }
 
-/// Checks the texts of the stories: their lengths, and words that an agent might take for orders.
+/// Checks the texts of the stories: their lengths, and words that an agent might treat as instructions.
 pub(super) fn stories(tasks: &Tasks) -> StoryVerdict {
     StoryVerdict {
         errors: tasks.stories().flat_map(check_story).collect(),
@@ -218,7 +218,7 @@ fn is_suspicious(text: &str) -> bool {
     suspicious_part(text).is_some()
 }
 
-/// Returns the errors among findings as the specification wants them told.
+/// Returns the errors among findings in the words of the specification.
 pub(super) fn told(findings: &[Diagnostic]) -> Vec<String> {
     findings
         .iter()

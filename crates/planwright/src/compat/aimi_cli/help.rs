@@ -3,7 +3,6 @@
 use super::super::Answer;
 use super::refused;
 
-/// The help.
 pub(super) const HELP: &str = "\
 aimi-cli.sh: the tasks of Aimi, answered by planwright
 
@@ -50,14 +49,14 @@ EXIT STATUS:
     0 success; 1 refused, with Error: and Fix: lines
 ";
 
-/// Returns whether a command of the original is not offered here.
+/// Returns whether a command of the original is not supported here.
 pub(super) fn is_left_out(command: &str) -> bool {
     const SWARM: [&str; 7] = ["init", "add", "update", "remove", "status", "list", "cleanup"];
     let swarm = command.strip_prefix("swarm-");
     matches!(command, "check-version" | "cleanup-versions") || swarm.is_some_and(|rest| SWARM.contains(&rest))
 }
 
-/// Answers a command that is left out.
+/// Returns the answer to an unsupported command.
 pub(super) fn left_out(command: &str) -> Answer {
     let why = match command.strip_prefix("swarm-") {
         Some(_) => "planwright keeps no containers. Use the plugin's own aimi-cli.sh for them.",
@@ -66,7 +65,7 @@ pub(super) fn left_out(command: &str) -> Answer {
     refused(format!("{command} is not part of planwright's aimi-cli"), why).into()
 }
 
-/// Answers a command that is unknown, or that the version for this file does not have.
+/// Returns the answer to an unknown command, or one that the version for this file does not have.
 pub(super) fn unknown(command: &str) -> Answer {
     Answer {
         status: 1,

@@ -1,4 +1,4 @@
-//! JSON as jq 1.6 reads and prints it: the last of repeated keys counts, numbers are doubles. An absent node is null.
+//! JSON as jq 1.6 reads and prints it: the last of repeated keys wins, numbers are doubles. An absent node is null.
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
@@ -8,7 +8,7 @@ use planwright_core::document::{NodeKind, NodeRef};
 /// A value of a document; none is null.
 pub(super) type Value<'d> = Option<NodeRef<'d>>;
 
-/// Returns a member of an object, the last with this key; null of anything else.
+/// Returns a member of an object, the last with this key; null for other values.
 pub(super) fn get<'d>(value: Value<'d>, key: &str) -> Value<'d> {
     value?
         .own_members()
@@ -22,7 +22,7 @@ pub(super) fn is_string(value: Value<'_>, text: &str) -> bool {
     value.is_some_and(|node| node.kind() == NodeKind::String && node.is_text(text))
 }
 
-/// Returns whether the value is null or false, for which jq's `//` takes its other side.
+/// Returns whether the value is null or false, for which jq's `//` returns its other side.
 pub(super) fn is_nothing(value: Value<'_>) -> bool {
     matches!(kind(value), NodeKind::Null | NodeKind::False)
 }
@@ -30,18 +30,18 @@ pub(super) fn is_nothing(value: Value<'_>) -> bool {
 /// Returns the kind of a value.
 pub(super) fn kind(value: Value<'_>) -> NodeKind {
     match value.map_or(NodeKind::Null, NodeRef::kind) {
-        // Neither comes up in JSON without syntax errors.
+        // Neither occurs in JSON without syntax errors.
         NodeKind::Alias | NodeKind::Invalid => NodeKind::Null,
         kind => kind,
     }
 }
 
-/// Returns a number as jq has it: never infinite.
+/// Returns a number as in jq: never infinite.
 fn double(node: NodeRef<'_>) -> f64 {
     node.as_number().unwrap_or(0.0).clamp(f64::MIN, f64::MAX)
 }
 
-/// Returns a value as a number, where it is one.
+/// Returns a value as a number, if it is one.
 pub(super) fn number_of(value: Value<'_>) -> Option<f64> {
     value.filter(|node| node.kind() == NodeKind::Number).map(double)
 }
@@ -101,7 +101,7 @@ fn order_of_arrays(a: NodeRef<'_>, b: NodeRef<'_>) -> Ordering {
     }
 }
 
-/// First the sorted keys count, then the values in their order.
+/// Compares the sorted keys first, then the values in their order.
 fn order_of_objects(a: NodeRef<'_>, b: NodeRef<'_>) -> Ordering {
     let sorted = |object| {
         let mut members = members(object);
@@ -114,14 +114,14 @@ fn order_of_objects(a: NodeRef<'_>, b: NodeRef<'_>) -> Ordering {
     keys.then_with(|| values().find(|order| order.is_ne()).unwrap_or(Ordering::Equal))
 }
 
-/// Returns a text that two values share exactly where jq takes them for equal.
+/// Returns a text that is the same for two values exactly if jq treats them as equal.
 pub(super) fn identity(value: Value<'_>) -> String {
     let mut printer = Printer::new(JsonLayout::Sorted);
     printer.value(value);
     printer.out
 }
 
-/// Returns what `\(…)` makes of a value: strings as they are, anything else as JSON on one line.
+/// Returns the result of `\(…)` for a value: strings unchanged, anything else as JSON on one line.
 pub(super) fn interpolated(value: Value<'_>) -> String {
     match value {
         Some(node) if node.kind() == NodeKind::String => node.value().into_owned(),
@@ -133,7 +133,7 @@ pub(super) fn interpolated(value: Value<'_>) -> String {
     }
 }
 
-/// Returns what a shell gets from `jq -r`: strings as they are, anything else as JSON; without line breaks at the end.
+/// Returns the output of `jq -r` for a shell: strings unchanged, anything else as JSON; without line breaks at the end.
 pub(super) fn raw(value: Value<'_>) -> String {
     let text = match value {
         Some(node) if node.kind() == NodeKind::String => node.value().into_owned(),
@@ -183,7 +183,7 @@ fn with_exponent(digits: &str, exponent: i32) -> String {
     format!("{first}{dot}{rest}e{sign}{:02}", exponent.unsigned_abs())
 }
 
-/// How JSON is laid out.
+/// The layout of JSON.
 #[derive(Clone, Copy, PartialEq)]
 enum JsonLayout {
     /// Over several lines, as jq prints.
@@ -194,23 +194,23 @@ enum JsonLayout {
     Sorted,
 }
 
-/// Writes JSON as jq lays it out.
+/// Writes JSON in jq's layout.
 pub(super) struct Printer {
     out: String,
     layout: JsonLayout,
-    /// For each open bracket whether anything stands in it yet.
+    /// For each open bracket, whether it has content.
     has_items: Vec<bool>,
 }
 
 impl Printer {
-    /// Returns a printer that begins with an open object.
+    /// Returns a printer that starts with an open object.
     pub(super) fn object() -> Self {
         let mut printer = Printer::new(JsonLayout::Indented);
         printer.open('{');
         printer
     }
 
-    /// Returns a printer that begins with an open array.
+    /// Returns a printer that starts with an open array.
     pub(super) fn array() -> Self {
         let mut printer = Printer::new(JsonLayout::Indented);
         printer.open('[');
@@ -245,7 +245,7 @@ impl Printer {
         self.out.push(bracket);
     }
 
-    /// Begins an element; its value must follow.
+    /// Starts an element; its value must follow.
     pub(super) fn element(&mut self) {
         if let Some(has_items) = self.has_items.last_mut() {
             if *has_items {
@@ -256,7 +256,7 @@ impl Printer {
         }
     }
 
-    /// Begins a member; its value must follow.
+    /// Starts a member; its value must follow.
     pub(super) fn key(&mut self, key: &str) {
         self.element();
         self.string(key);
@@ -288,7 +288,7 @@ impl Printer {
         self.out.push_str(literal);
     }
 
-    /// Writes a value and all in it. Documents are nested only so deep.
+    /// Writes a value with its content. The depth of documents is limited.
     pub(super) fn value(&mut self, value: Value<'_>) {
         let Some(node) = value else {
             return self.literal("null");
@@ -304,7 +304,7 @@ impl Printer {
                 self.close(']');
             }
             NodeKind::String => self.string(&node.value()),
-            // Zero is zero for a comparison, whatever its sign.
+            // Zero equals zero in a comparison, regardless of its sign.
             NodeKind::Number if self.layout == JsonLayout::Sorted => self.literal(&number(double(node) + 0.0)),
             NodeKind::Number => self.literal(&number(double(node))),
             NodeKind::True => self.literal("true"),

@@ -1,4 +1,4 @@
-//! Commands that change the state of stories: by the table of transitions, with lossless patches.
+//! Commands that change the states of stories: by the table of transitions, with lossless patches.
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -22,22 +22,22 @@ use super::jq;
 use super::tasks::{AimiStory, Schema, Tasks, unknown_version};
 use super::{Refused, refused};
 
-/// What a story is to become.
+/// The new state of a story.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mark {
-    /// Work on it has begun.
+    /// Work on it has started.
     InProgress,
     /// It is done.
     Complete,
-    /// It was tried without success.
+    /// Tried without success.
     Failed,
-    /// It is left out.
+    /// Skipped.
     Skipped,
 }
 
 impl Mark {
-    /// Returns the verbs that lead there from a state. Where the specification has no direct way, it goes through in_progress,
-    /// or, for what is to be left out after all, back to pending first.
+    /// Returns the verbs from a state to this one. If the specification has no direct transition, it passes through in_progress. A story to
+    /// skip passes through pending first.
     fn verbs(self, from: State) -> &'static [Verb] {
         match (self, from) {
             (Mark::InProgress, State::Running) => &[],
@@ -70,19 +70,17 @@ impl Mark {
     }
 }
 
-/// A tasks file that is to be changed, for a command.
+/// A tasks file to change, for a command.
 #[derive(Clone, Copy)]
 pub(super) struct Target<'a> {
-    /// The file.
     pub(super) path: &'a Path,
-    /// Its path as users know it.
+    /// Its path for users.
     pub(super) shown: &'a str,
-    /// The command.
     pub(super) command: &'a str,
 }
 
 impl Target<'_> {
-    /// Changes the file and returns what it holds then.
+    /// Changes the file and returns its new content.
     fn change(self, mut prepare: impl FnMut(&SourceText, &Tasks) -> Result<Marks, Refused>) -> Result<Tasks, Refused> {
         let prepare = |source: &SourceText, history: &History| {
             let tasks = Tasks::read(source)?;
@@ -119,20 +117,20 @@ impl Target<'_> {
     }
 }
 
-/// What a command does to stories.
+/// The changes of stories by a command.
 #[derive(Default)]
 struct Marks {
     patches: Vec<Patch>,
     /// Their ids, for the history.
     stories: Vec<String>,
-    /// What is said of them.
+    /// Their note.
     note: Option<String>,
-    /// The story whose gates are to be asked, and what it is marked as.
+    /// The story whose gates are checked, and its new state.
     gated: Option<(String, Mark)>,
     passed_gates: Vec<String>,
 }
 
-/// Marks a story and returns the tasks as they are then. In v2.x an id that is not there is no error, as in the original.
+/// Marks a story and returns the changed tasks. In v2.x an unknown id is no error, as in the original.
 pub(super) fn mark(target: Target<'_>, mark: Mark, id: &str, notes: &str) -> Result<Tasks, Refused> {
     target.change(|source, tasks| {
         let Some((position, story)) = only_story(target, tasks, id)? else {
@@ -143,7 +141,7 @@ pub(super) fn mark(target: Target<'_>, mark: Mark, id: &str, notes: &str) -> Res
         };
         refuse_illegal(source, tasks, position, mark)?;
         let mut patches = Vec::new();
-        // In progress already: the file says so.
+        // Already in progress in the file.
         if mark != Mark::InProgress || !story.has_status("in_progress") {
             for (key, value) in mark.fields(tasks.schema, notes) {
                 set(story, position, key, value, &mut patches);
@@ -163,7 +161,7 @@ fn not_found(target: Target<'_>, id: &str) -> Refused {
     refused(format!("Story {id} not found in {}", target.shown), "")
 }
 
-/// Returns the story with an id; refuses where there are several.
+/// Returns the story with an id; refuses several.
 fn only_story<'t>(
     target: Target<'_>,
     tasks: &'t Tasks,
@@ -184,8 +182,7 @@ fn ambiguous(target: Target<'_>, id: &str) -> Refused {
     )
 }
 
-/// Asks the gates of a story that is worked on. The original asks none: what is closed is recorded and passed, unless the
-/// configuration says otherwise.
+/// Checks the gates of a story. The original checks none: closed ones are recorded and passed, unless the configuration forbids that.
 fn gates(path: &Path, source: &SourceText, history: &History, id: &str, mark: Mark) -> Result<Vec<String>, Refused> {
     if !matches!(mark, Mark::InProgress | Mark::Complete) {
         return Ok(Vec::new());
@@ -245,7 +242,7 @@ fn gates(path: &Path, source: &SourceText, history: &History, id: &str, mark: Ma
     Ok(passed)
 }
 
-/// Returns that a text is read as an Aimi plan, whatever it looks like.
+/// Returns the choice to read any text as an Aimi plan.
 fn as_aimi(facts: &DiskFacts) -> Choice<'_> {
     Choice {
         dialects: DIALECTS,
@@ -255,7 +252,7 @@ fn as_aimi(facts: &DiskFacts) -> Choice<'_> {
     }
 }
 
-/// Refuses what the table of transitions does not allow.
+/// Refuses transitions that the table does not allow.
 fn refuse_illegal(source: &SourceText, tasks: &Tasks, position: usize, mark: Mark) -> Result<(), Refused> {
     let inspection = inspect(source, &as_aimi(&DiskFacts::default()));
     let plan = inspection.plan.as_ref().map(|linked| &linked.plan);
@@ -282,7 +279,7 @@ fn refuse_illegal(source: &SourceText, tasks: &Tasks, position: usize, mark: Mar
     }
 }
 
-/// Gives a story's field a value: in its place where it is there, at the end otherwise.
+/// Sets a story's field: in place if it exists, otherwise at the end.
 fn set(story: AimiStory<'_>, position: usize, key: &str, value: NewValue, patches: &mut Vec<Patch>) {
     let route = Route::root().key("userStories").index(position);
     let place = match story.get(key) {
@@ -294,7 +291,7 @@ fn set(story: AimiStory<'_>, position: usize, key: &str, value: NewValue, patche
             return;
         }
         Some(_) => {
-            // A collection goes as a whole, and what replaces it takes its place.
+            // A collection is removed as a whole, and its replacement is inserted.
             patches.push(Patch::RemoveMember {
                 object: route.clone(),
                 key: key.to_owned(),
@@ -321,8 +318,8 @@ fn place_before(object: NodeRef<'_>, key: &str) -> MemberPosition {
     before
 }
 
-/// Skips all stories that wait for one, directly or through others, and returns the answer. Stories that are completed or
-/// skipped do not wait, and what waits for them alone does not either.
+/// Skips all stories that wait for one, directly or through others, and returns the answer. Completed and skipped stories do not wait, and
+/// neither do stories that wait only for them.
 pub(super) fn cascade_skip(target: Target<'_>, id: &str) -> Result<String, Refused> {
     let mut answer = String::new();
     target.change(|_, tasks| {
@@ -382,7 +379,7 @@ fn waiting_for(stories: &[AimiStory<'_>], id: &str) -> Vec<usize> {
     found
 }
 
-/// Refuses to skip stories whose id others have, too.
+/// Refuses to skip stories whose id is not unique.
 fn refuse_repeated(target: Target<'_>, stories: &[AimiStory<'_>], waiting: &[usize]) -> Result<(), Refused> {
     let mut counts: HashMap<String, usize> = HashMap::new();
     for story in stories {

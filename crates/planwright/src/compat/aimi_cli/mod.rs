@@ -1,5 +1,5 @@
-//! `aimi-cli.sh …`: the original's commands, output, state files and exit statuses. v3 files as version 1.21 answers, v2.x files
-//! as version 1.10.
+//! `aimi-cli.sh …`: the original's commands, output, state files and exit codes. v3 files as version 1.21 answers, v2.x files as version
+//! 1.10.
 
 mod check;
 mod help;
@@ -23,12 +23,12 @@ use help::HELP;
 use mark::{Mark, Target};
 use tasks::{Located, Schema, Tasks};
 
-/// Why a command is not done: what standard error gets, and the status is 1.
+/// Why a command is refused: the text for standard error; the exit code is 1.
 struct Refused {
     message: String,
 }
 
-/// Refuses with an `Error:` line, and a `Fix:` line where there is something to do.
+/// Refuses with an `Error:` line, and a `Fix:` line if there is a fix.
 fn refused(message: impl AsRef<str>, fix: impl AsRef<str>) -> Refused {
     let (message, fix) = (message.as_ref(), fix.as_ref());
     let mut lines = format!("Error: {message}\n");
@@ -51,7 +51,7 @@ impl From<io::Error> for Answer {
     }
 }
 
-/// Runs a command. `called_as` is the name of the binary where it is called by the original's.
+/// Runs a command. `called_as` is the name of the binary if it has the original's name.
 pub(crate) fn run(args: &[OsString], called_as: Option<&OsStr>) -> Answer {
     let args: Vec<String> = args.iter().map(|arg| arg.to_string_lossy().into_owned()).collect();
     let mut session = Session {
@@ -66,7 +66,7 @@ pub(crate) fn run(args: &[OsString], called_as: Option<&OsStr>) -> Answer {
 /// One run of a command.
 struct Session<'a> {
     called_as: Option<&'a OsStr>,
-    /// What standard error gets besides the answer.
+    /// Further text for standard error.
     remarks: String,
 }
 
@@ -109,7 +109,7 @@ impl Session<'_> {
         }
     }
 
-    /// Finds and reads the tasks file. A pointer to a file that is gone is set right where version 1.21 answers.
+    /// Finds and reads the tasks file. Like version 1.21, fixes a pointer to a missing file.
     fn open(&mut self) -> Result<Opened, Answer> {
         let located = Located::find()?;
         let tasks = located.open()?;
@@ -124,7 +124,7 @@ impl Session<'_> {
         Ok(Opened { path, shown, tasks })
     }
 
-    /// Finds and reads a tasks file for a command that version 1.10 has for v3 alone.
+    /// Finds and reads a tasks file for a command that version 1.10 only has for v3.
     fn open_v3(&mut self, command: &str) -> Result<Opened, Answer> {
         let opened = self.open()?;
         match opened.tasks.schema {
@@ -210,7 +210,7 @@ impl Session<'_> {
         }
     }
 
-    /// Checks everything that the specification says, also of files that no other command would serve.
+    /// Checks every rule of the specification, also for files that no other command accepts.
     fn validate(&mut self) -> Result<Answer, Answer> {
         let located = Located::find()?;
         let loaded = store::load(&located.path).map_err(|error| refused(error.to_string(), error.help()))?;
@@ -245,7 +245,7 @@ impl Session<'_> {
         Ok(Answer::out(0, answer))
     }
 
-    /// Opens the tasks file for a command about a story, whose id must be one.
+    /// Opens the tasks file for a command about a story, whose id must be valid.
     fn open_for(&mut self, command: &str, id: &str) -> Result<Opened, Answer> {
         if id.is_empty() {
             let notes = if command == "mark-failed" { " [notes]" } else { "" };
@@ -299,7 +299,7 @@ impl Opened {
 
 fn find_tasks() -> Result<Answer, Answer> {
     let located = Located::newest()?;
-    // A file that cannot be served is still found, and the newer version says where.
+    // An invalid file is still found, and the newer version reports its path.
     let schema = located.open().map_or(Schema::V3, |tasks| tasks.schema);
     Ok(Answer::out(0, format!("{}\n", located.shown(schema))))
 }
@@ -339,7 +339,7 @@ fn clear_state() -> Result<Answer, Answer> {
     Ok(Answer::out(0, "State cleared.\n"))
 }
 
-/// Returns true for `US-`, three digits and an optional lower-case letter.
+/// Returns whether an id is `US-`, three digits and an optional lower-case letter.
 fn is_story_id(id: &str) -> bool {
     let Some((digits, letter)) = id.strip_prefix("US-").and_then(|rest| rest.split_at_checked(3)) else {
         return false;
@@ -348,8 +348,7 @@ fn is_story_id(id: &str) -> bool {
     digits.bytes().all(|byte| byte.is_ascii_digit()) && is_suffix
 }
 
-/// Returns the absolute path of the name that this command line was called by. It is not followed: what a link to the binary
-/// is called makes it this command line.
+/// Returns the absolute path under which this binary was called, without following links: the name of a link selects this command line.
 fn own_path(called_as: &OsStr) -> Option<String> {
     let called = Path::new(called_as);
     let is_plain_name = called.components().count() == 1;

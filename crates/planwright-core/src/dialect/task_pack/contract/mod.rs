@@ -13,7 +13,7 @@ use waves::Declarations;
 /// The one version there is.
 pub(crate) const SCHEMA_VERSION: &str = "task-pack/v1";
 
-/// Checks a contract; `directories` are the listed files that are directories on the disk.
+/// Checks a contract; `directories` are the listed files that are directories on disk.
 pub(super) fn check(contract: JsView<'_>, directories: &[String], findings: &mut ContractFindings<'_>) {
     let Some((tasks, waves)) = check_frame(contract, findings) else {
         return;
@@ -44,7 +44,7 @@ pub(super) fn check(contract: JsView<'_>, directories: &[String], findings: &mut
     waves::check_file_overlap(&checked, findings);
 }
 
-/// Checks the outermost members; returns the tasks and waves where both are arrays.
+/// Checks the outermost members; returns the tasks and waves if both are arrays.
 fn check_frame<'d>(contract: JsView<'d>, findings: &mut ContractFindings<'_>) -> Option<(JsView<'d>, JsView<'d>)> {
     let mut error = |code: &str, message: String, at: Option<JsView<'_>>| {
         let span = at.unwrap_or(contract).span();

@@ -20,14 +20,14 @@ use crate::runs::{self, HeldWork, Merged, RequestRecord, RunEvent};
 pub(super) use queue::LandingQueue;
 use queue::{QueuedCandidate, ReplayState, Verification};
 
-/// How long is waited before something is tried again that keeps work from landing.
+/// The wait before another try after an obstacle.
 const RETRY_WAIT: Duration = Duration::from_secs(1);
 
-/// Who pauses a run whose work cannot land.
+/// The name of planwright itself as the one who paused a run.
 const OURSELVES: &str = "planwright";
 
 impl RunLoop<'_> {
-    /// Queues the work of an attempt for the branch. What more tasks wait for goes first.
+    /// Queues the work of an attempt for the branch. Work with more dependents goes first.
     pub(super) fn land(
         &mut self,
         attempt: RunningAttempt,
@@ -59,12 +59,12 @@ impl RunLoop<'_> {
         self.drive_landing()
     }
 
-    /// Returns how many tasks the longest way has that waits for a task.
+    /// Returns the length of the longest chain of tasks that wait for a task.
     fn weight_of(&self, task: u32) -> u64 {
         u64::from(self.tasks.weights.get(task as usize).copied().unwrap_or(0))
     }
 
-    /// Takes all steps towards the branch that can be taken now.
+    /// Takes all steps towards the branch that are possible now.
     pub(super) fn drive_landing(&mut self) -> Result<(), RunError> {
         let now = clock::instant();
         if self.landing.next().is_some_and(|at| at > now) && self.tasks.schedule.stop().is_none() {
@@ -80,7 +80,7 @@ impl RunLoop<'_> {
         }
     }
 
-    /// Takes one step. Returns whether there may be another one.
+    /// Takes one step. Returns whether another one may be possible.
     fn landing_step(&mut self) -> Result<bool, LandingError> {
         if self.drop_ended()? {
             return Ok(true);
@@ -109,7 +109,7 @@ impl RunLoop<'_> {
                     self.conflicted(entry.attempt, entry.checking, entry.candidate, &tip)?;
                     return Ok(true);
                 }
-                // It may fit when those before it have landed or failed.
+                // It may apply after those before it have landed or failed.
                 ReplayState::Conflict { .. } | ReplayState::Unknown => continue,
                 ReplayState::Clean(replayed) => {
                     let replayed = replayed.clone();
@@ -120,7 +120,7 @@ impl RunLoop<'_> {
                     if entry.is_over() && is_first {
                         return self.conclude_first(&tip, &replayed);
                     }
-                    // Others do not build on what failed for itself, or on what may be rejected.
+                    // Other entries do not build on one that failed, or that may be rejected.
                     let may_land = !entry.is_over() || entry.has_passed();
                     if may_land && !self.is_for_review(&entry.attempt) {
                         (below, onto) = (replayed.commit, replayed.tree);
@@ -132,7 +132,7 @@ impl RunLoop<'_> {
         Ok(false)
     }
 
-    /// Lets go of entries that the run or another process has ended.
+    /// Drops entries that the run or another process has ended.
     fn drop_ended(&mut self) -> Result<bool, LandingError> {
         let ends =
             self.user.stops.ends_attempts() || (self.landing.held.is_some() && self.tasks.schedule.stop().is_some());
@@ -166,7 +166,7 @@ impl RunLoop<'_> {
         Ok(())
     }
 
-    /// Concludes the verification of the first entry: it lands, or its attempt has failed.
+    /// Concludes the verification of the first entry: it lands, or its attempt fails.
     fn conclude_first(&mut self, tip: &str, replayed: &Replayed) -> Result<bool, LandingError> {
         let mut entry = self.landing.queue.remove(0);
         for receipt in &mut entry.checking.receipts {
@@ -188,7 +188,7 @@ impl RunLoop<'_> {
                 self.landed(entry, replayed, commit)?;
                 Ok(true)
             }
-            // The branch has moved: the entry is replayed and verified on top of that.
+            // The branch has moved: the entry is replayed and verified on the new tip.
             Err(LandingError::Git(GitError::Moved { .. })) if !self.is_tip(tip) => {
                 self.landing.queue.insert(0, entry);
                 Ok(true)
@@ -205,8 +205,7 @@ impl RunLoop<'_> {
         attempt.work.approved.is_none() && attempt.moved.is_none() && self.needs_review(attempt)
     }
 
-    /// Holds verified work until a person has approved it. It is not on the branch: nothing that others make builds on it or is
-    /// verified by it.
+    /// Holds verified work until a person approves it. It is not on the branch: no other work builds on it, and none is verified with it.
     fn hold_for_review(&mut self, entry: QueuedCandidate) -> Result<(), RunError> {
         let QueuedCandidate {
             attempt,
@@ -254,7 +253,7 @@ impl RunLoop<'_> {
         matches!(tip, Some(Ok(tip)) if tip == commit)
     }
 
-    /// Moves the branch to a verified entry. Returns the commit; none where there was nothing to land.
+    /// Moves the branch to a verified entry. Returns the commit; none if there was nothing to land.
     fn land_entry(
         &mut self,
         tip: &str,
@@ -296,7 +295,7 @@ impl RunLoop<'_> {
         };
         if let Some(site) = self.folders.workplace.site() {
             let moved = site.advance(tip, &commit, &name);
-            // What only waits is not recorded again. A clean-up may have removed a commit that git does not find.
+            // A mere wait is not recorded again. If git does not find the commit, `git gc` may have removed it.
             if matches!(&moved, Err(error) if !matches!(error, GitError::Failed { .. } | GitError::Moved { .. })) {
                 entry.announced = Some((tip.to_owned(), commit.clone()));
             }
@@ -327,7 +326,7 @@ impl RunLoop<'_> {
             tree: Some(replayed.tree.clone()),
             why: None,
         }))?;
-        // The work is on the branch, and must not be done again whatever happens from here.
+        // The work is on the branch, and must never be repeated.
         self.commit()?;
         self.release_landing()?;
         if let Verification::Over { slot: Some(slot) } = &verification
@@ -340,7 +339,7 @@ impl RunLoop<'_> {
         self.accept(attempt, &checking)
     }
 
-    /// Removes the checkout of work that has landed, unless it holds something that is nowhere else.
+    /// Removes the checkout of landed work, unless it has unique work.
     fn clear_landed(&mut self, attempt: &mut RunningAttempt) -> Result<(), RunError> {
         let (Some(checkout), Some(site)) = (attempt.location.checkout.take(), self.folders.workplace.site()) else {
             return Ok(());
@@ -355,7 +354,7 @@ impl RunLoop<'_> {
         }
     }
 
-    /// Waits until something is no longer in the way of the branch. No task fails because of it.
+    /// Waits until an obstacle to the branch is gone. No task fails because of it.
     fn hold_landing(&mut self, error: &GitError) -> Result<(), RunError> {
         let branch = self
             .folders
@@ -409,7 +408,7 @@ impl RunLoop<'_> {
         }))
     }
 
-    /// Says which work is not on the branch any more: the user may remove commits, and deletes branches.
+    /// Reports work that is no longer on the branch: the user may remove commits, and delete branches.
     fn report_removed(&mut self) -> Result<(), RunError> {
         let Some(site) = self.folders.workplace.site() else {
             return Ok(());
@@ -423,7 +422,7 @@ impl RunLoop<'_> {
             .collect();
         let gone: Vec<String> = match site.not_on_branch(&landed) {
             Ok(gone) => gone.into_iter().map(str::to_owned).collect(),
-            // Whatever git has to say comes up where it matters.
+            // An error of git is reported by the step that needs git.
             Err(_) => Vec::new(),
         };
         if gone.is_empty() {
@@ -447,7 +446,7 @@ impl RunLoop<'_> {
     }
 }
 
-/// Why a step towards the branch was not taken.
+/// Why a step towards the branch failed.
 pub(super) enum LandingError {
     Run(RunError),
     Git(GitError),

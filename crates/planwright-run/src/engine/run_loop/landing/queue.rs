@@ -17,14 +17,14 @@ use crate::worker::{StopManner, Workers};
 
 #[derive(Default)]
 pub(in super::super) struct LandingQueue {
-    /// In the order in which it lands.
+    /// In landing order.
     pub(super) queue: Vec<QueuedCandidate>,
     /// Work of an earlier part of the run, by task.
     pub(super) unlanded: HashMap<u32, Unlanded>,
     pub(super) for_review: HashMap<u32, HeldWork>,
-    /// Checkouts for verification that this run has and does not use now.
+    /// This run's checkouts for verification that are unused now.
     pub(super) free_slots: Vec<CheckoutSlot>,
-    /// Why nothing lands now, and when it is tried again.
+    /// Why nothing lands now, and when to try again.
     pub(super) held: Option<(String, Instant)>,
     pub(in super::super) conflicts: Conflicts,
 }
@@ -33,21 +33,21 @@ pub(super) struct QueuedCandidate {
     pub(super) attempt: RunningAttempt,
     pub(super) checking: Box<Checking>,
     pub(super) candidate: Candidate,
-    /// How long the way of tasks is that wait for it: longer ways go first.
+    /// The length of the chain of tasks that wait for it: longer chains go first.
     pub(super) weight: u64,
     pub(super) replay: ReplayState,
     pub(super) verification: Verification,
     /// Whether the log has the result of its verification.
     pub(super) is_recorded: bool,
-    /// The commit that lands and the end of the branch below it, once both are in the log.
+    /// The commit that lands and the tip below it, once both are in the log.
     pub(super) announced: Option<(String, String)>,
 }
 
-/// How an entry stands on what is to land before it.
+/// The state of an entry on top of those before it.
 pub(super) enum ReplayState {
-    /// Not looked at yet, or what is below it has changed.
+    /// Not replayed yet, or the entries below it have changed.
     Unknown,
-    /// It does not fit this tree.
+    /// It conflicts with this tree.
     Conflict {
         onto: String,
     },
@@ -94,10 +94,10 @@ impl QueuedCandidate {
         matches!(self.verification, Verification::Over { .. })
     }
 
-    /// Returns the next command of its verification and the log of that; none where it is over.
+    /// Returns the next command of its verification and the log of that; none if verification is over.
     pub(super) fn next_check(&self, setup: &[Check], n_set_up: usize) -> Option<(Check, PathBuf)> {
         match setup.get(n_set_up) {
-            // What fails while the checkout is set up has nothing to verify behind it.
+            // After a failure during setup there is nothing to verify.
             Some(_) if !self.has_passed() => None,
             Some(command) => Some((command.clone(), self.setup_log(n_set_up))),
             None => {
@@ -112,7 +112,7 @@ impl QueuedCandidate {
         self.attempt.place.check(n_set_up + 1).with_extension("setup.log")
     }
 
-    /// Returns whether it was replayed onto a tree, with or without success.
+    /// Returns whether it was replayed onto a tree, successfully or not.
     pub(super) fn is_on(&self, onto: &str) -> bool {
         match &self.replay {
             ReplayState::Unknown => false,
@@ -139,7 +139,7 @@ impl LandingQueue {
         self.unlanded.remove(&task)
     }
 
-    /// Returns the work of a task that waits for a review, which it does no longer.
+    /// Removes and returns the work of a task that waits for a review.
     pub(in super::super) fn take_for_review(&mut self, task: u32) -> Option<HeldWork> {
         self.for_review.remove(&task)
     }
@@ -160,7 +160,7 @@ impl LandingQueue {
         self.queue.is_empty()
     }
 
-    /// Returns whether something keeps work from landing: nothing new starts meanwhile.
+    /// Returns whether an obstacle keeps work from landing: nothing new starts until it is gone.
     pub(in super::super) fn is_held(&self) -> bool {
         self.held.is_some()
     }
@@ -173,7 +173,7 @@ impl LandingQueue {
         self.queue.iter().any(|entry| entry.attempt.task == task)
     }
 
-    /// Returns the task whose verification a process is.
+    /// Returns the task that a process verifies.
     pub(in super::super) fn name_of(&self, key: u64) -> Option<&str> {
         let mut entries = self.queue.iter();
         entries

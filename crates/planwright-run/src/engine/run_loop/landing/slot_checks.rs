@@ -14,7 +14,7 @@ use crate::verify::{self, Check};
 use crate::worker::{EndedProcess, StopManner};
 
 impl RunLoop<'_> {
-    /// Ends the verification of an entry that stands on something else now. Returns whether that has to be waited for.
+    /// Ends the outdated verification of an entry that is replayed on another tree now. Returns whether the end must be awaited.
     pub(super) fn end_outdated(&mut self, at: usize) -> bool {
         let entry = &mut self.landing.queue[at];
         let verification = std::mem::replace(&mut entry.verification, Verification::Waiting);
@@ -89,7 +89,7 @@ impl RunLoop<'_> {
         let folder = match verify::folder(&root, self.snapshot.plan(), task as usize) {
             Ok(folder) => folder,
             Err(error) => {
-                // The candidate has no such folder: there is nothing that could be verified.
+                // The candidate has no such folder: there is nothing to verify.
                 let entry = &mut self.landing.queue[at];
                 let checks = entry.checking.checks.iter();
                 entry.checking.receipts = checks.map(|check| verify::not_run(check, &error)).collect();
@@ -134,7 +134,7 @@ impl RunLoop<'_> {
 
     /// Restores the files of a slot before the next command, which must find them as they would land.
     fn restore_slot(&mut self, task: u32, slot: &CheckoutSlot) -> Result<(), LandingError> {
-        // What an earlier command left running could change them again.
+        // Processes that an earlier command left running could change them again.
         self.workers.end_left(LEFTOVER_GRACE);
         let changed = slot.restore_tracked()?;
         if !changed.is_empty() {
@@ -145,7 +145,7 @@ impl RunLoop<'_> {
         Ok(())
     }
 
-    /// A command of a verification ended. Returns whether the process was one.
+    /// Handles the end of a verification command. Returns whether the process was one.
     pub(in super::super) fn verification_ended(&mut self, ended: &EndedProcess) -> Result<bool, RunError> {
         let Some(at) = self
             .landing
@@ -189,7 +189,7 @@ impl RunLoop<'_> {
         Ok(true)
     }
 
-    /// Ends what the commands of a verification left running.
+    /// Ends processes that the commands of a verification left running.
     fn end_left_of_entry(&mut self, at: usize) -> Result<(), RunError> {
         let Some(entry) = self.landing.queue.get(at) else {
             return Ok(());
@@ -199,7 +199,7 @@ impl RunLoop<'_> {
         self.end_left_of(task, &name, number)
     }
 
-    /// Keeps the receipt of a command. Returns how many commands of the set-up are through.
+    /// Saves the receipt of a command. Returns how many setup commands have ended.
     fn keep_command(&mut self, at: usize, ended: &EndedProcess, setup: &[Check], n_set_up: usize) -> usize {
         let entry = &mut self.landing.queue[at];
         if let Some(command) = setup.get(n_set_up) {
