@@ -22,8 +22,17 @@ pub fn subject(text: &str) -> String {
 
 fn one_line(text: &str, max_chars: usize) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let line: String = line.chars().filter(|c| !c.is_control()).take(max_chars).collect();
+    let line: String = line
+        .chars()
+        .filter(|c| !c.is_control() && !is_direction(*c))
+        .take(max_chars)
+        .collect();
     line
+}
+
+/// Returns whether a character changes the direction of the text around it, so that a reader sees another text.
+fn is_direction(c: char) -> bool {
+    matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// Returns a message with a subject and trailers; trailers without a value are left out.

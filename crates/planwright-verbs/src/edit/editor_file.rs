@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use planwright_core::text::SourceText;
 use planwright_run::layout::STATE_FOLDER;
-use planwright_run::store::{self, CreateError};
+use planwright_run::store::{self, CreateError, LoadError};
 use planwright_run::workspace::root_of;
 use serde::Serialize;
 
@@ -55,7 +55,14 @@ impl<'f> EditorFile<'f> {
 
     /// Reads the saved text.
     pub fn load(&self) -> Result<SourceText> {
-        let text = store::load(&self.path).map_err(|error| load_failure(&error))?.source;
+        let loaded = store::load(&self.path).map_err(|error| match error {
+            LoadError::Missing { .. } => Failure::problem(
+                "the editor removed the file: nothing was written",
+                "save the text in the editor, and close it",
+            ),
+            error => load_failure(&error),
+        });
+        let text = loaded?.source;
         if text.damage().is_some() {
             self.is_left.set(true);
             return Err(Failure::problem(

@@ -5,6 +5,12 @@ use std::process::ExitStatus;
 
 use planwright_run::programs::command;
 use planwright_verbs::face::{Failure, Result};
+use planwright_verbs::text::one_line;
+
+const HELP: &str = "set VISUAL or EDITOR to an editor that is installed";
+
+/// The exit status of a shell that does not find a program.
+const NOT_FOUND: i32 = 127;
 
 /// Returns the command of the user's editor, if one is set.
 pub(crate) fn editor() -> Option<String> {
@@ -15,12 +21,19 @@ pub(crate) fn editor() -> Option<String> {
 /// Opens a file in an editor, and waits until it is closed.
 pub(crate) fn open_in(editor: &str, file: &Path) -> Result<ExitStatus> {
     // The variable is the user's own, and may contain options: a shell parses it, as with git.
-    command("sh")
+    let status = command("sh")
         .and_then(|mut shell| {
             shell
                 .args(["-c", &format!("{editor} \"$@\""), "editor"])
                 .arg(file)
                 .status()
         })
-        .map_err(|error| Failure::environment(&error, "set VISUAL or EDITOR to an editor that is installed"))
+        .map_err(|error| Failure::environment(&error, HELP))?;
+    match status.code() {
+        Some(NOT_FOUND) => Err(Failure::outside(
+            format!("the editor `{}` was not found", one_line(editor)),
+            HELP,
+        )),
+        _ => Ok(status),
+    }
 }

@@ -161,10 +161,7 @@ impl RunLoop<'_> {
         // A process without its environment is only known as a child of this process, while no other process is active.
         let n_ended = self.workers.end_left(LEFTOVER_GRACE);
         if n_ended > 0 {
-            let text = format!(
-                "{} that it had started went on without it, and was ended",
-                processes(n_ended)
-            );
+            let text = format!("ended {} that its agent left running", processes(n_ended));
             self.remark(Some(attempt.task), text)?;
         }
         attempt.work.reflection.clone_from(&conclusion.reflection);
@@ -312,10 +309,7 @@ impl RunLoop<'_> {
         let mark = mark_of_attempt(self.live.place.id(), plan, name, number);
         let n_ended = end_all(&mark);
         if n_ended > 0 {
-            let text = format!(
-                "{} that it had started went on without it, and was ended",
-                processes(n_ended)
-            );
+            let text = format!("ended {} that its agent left running", processes(n_ended));
             self.remark(Some(task), text)?;
         }
         Ok(())
