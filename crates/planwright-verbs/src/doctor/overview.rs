@@ -83,7 +83,7 @@ fn git_words(root: &Path, health: &mut DoctorFindings) -> String {
         Err(error) => return format!("cannot be asked: {}", one_line(&error.to_string())),
     };
     if let Some(what) = unfinished(&repository) {
-        health.add(DoctorFinding::UnfinishedGit { what: what.to_owned() });
+        health.add(DoctorFinding::unfinished_git(what));
     }
     let branch = repository.branch().ok().flatten();
     let branch = branch.map_or_else(
@@ -182,10 +182,7 @@ fn verification_words(
     };
     let ended = trial.try_command(command)?;
     if !matches!(ended.result, TrialResult::Passed | TrialResult::NoTests) {
-        health.add(DoctorFinding::VerificationFails {
-            command: line.clone(),
-            ended: ended.words.clone(),
-        });
+        health.add(DoctorFinding::verification_fails(&line, &ended.words));
     }
     Ok(format!("`{line}`: {}", ended.words))
 }
@@ -218,7 +215,7 @@ fn disk_words(root: &Path, config: &Config, health: &mut DoctorFindings) -> Stri
         return "unknown".to_owned();
     };
     if free < LITTLE {
-        health.add(DoctorFinding::LittleSpace { n_bytes: free });
+        health.add(DoctorFinding::little_space(free));
     }
     match free {
         PLENTY.. => "more than 10 GB free for checkouts".to_owned(),
