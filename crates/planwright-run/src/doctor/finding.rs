@@ -7,7 +7,7 @@ use planwright_core::text::count;
 
 use crate::config::no_agent;
 use crate::error_chain::with_causes;
-use crate::journal::{self, JournalError};
+use crate::journal::JournalError;
 use crate::layout::STATE_FOLDER;
 use crate::shell::argument;
 use crate::store::LoadError;
@@ -102,7 +102,7 @@ impl DoctorFinding {
     }
 
     pub(super) fn torn_journal(path: &Path, n_bytes: u64) -> Self {
-        let torn = journal::counted_bytes(n_bytes);
+        let torn = count(n_bytes, "byte");
         let message = format!(
             "the end of the journal `{}` was never finished ({torn})",
             path.display()
@@ -162,7 +162,7 @@ impl DoctorFinding {
 
     pub(super) fn interrupted_run(path: &Path, run: &str, n_left: u64) -> Self {
         let is = if n_left == 1 { "is" } else { "are" };
-        let tasks = count(n_left as usize, "task");
+        let tasks = count(n_left, "task");
         let message = format!(
             "run {run} of `{}` was interrupted and is not finished: {tasks} {is} left",
             path.display()

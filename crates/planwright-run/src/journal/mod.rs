@@ -24,6 +24,8 @@ pub use wire::{
     PathChange, Receipt, Record, SettledChange, StateChange, TextChange, UnknownRecord,
 };
 
+use planwright_core::text::count;
+
 use crate::digest::Digest;
 use crate::files::Files;
 
@@ -120,7 +122,7 @@ impl std::fmt::Display for JournalRepair {
                     f,
                     "cut what was never finished from the end of `{}` ({})",
                     journal.display(),
-                    counted_bytes(*n_bytes)
+                    count(*n_bytes, "byte")
                 )
             }
             JournalRepair::Settled { change, outcome } => {
@@ -148,14 +150,6 @@ impl std::fmt::Display for JournalRepair {
                 f.write_str("the change is made, but the journal could not be told so; the next change will see to it")
             }
         }
-    }
-}
-
-/// Returns a number of bytes in words.
-pub(crate) fn counted_bytes(n_bytes: u64) -> String {
-    match n_bytes {
-        1 => "1 byte".to_owned(),
-        n => format!("{n} bytes"),
     }
 }
 
