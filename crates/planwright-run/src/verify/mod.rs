@@ -21,6 +21,8 @@ pub use rules::{Check, TaskChecks, contract_of, criteria};
 pub use series::{Logs, VerificationInterrupted, Watch, all_passed, run_all};
 
 use crate::caller;
+use crate::clock;
+use crate::config::RunConfig;
 use crate::digest::Digest;
 use crate::error_chain::with_causes;
 use crate::fence::Fence;
@@ -46,6 +48,26 @@ pub struct CheckEnvironment {
     pub grace: Duration,
     /// The fence around commands that do not run without one.
     pub fence: Option<Fence>,
+}
+
+impl CheckEnvironment {
+    /// Returns that of commands which belong to no attempt of a run.
+    pub fn of_no_attempt(
+        config: &RunConfig,
+        folder: PathBuf,
+        environment: Vec<(OsString, OsString)>,
+        fence: Option<Fence>,
+    ) -> Self {
+        CheckEnvironment {
+            folder,
+            redaction: Redaction::of_environment(&environment),
+            environment,
+            mark: ProcessMark::new([("PLANWRIGHT_CHECK", format!("{}-{}", std::process::id(), clock::now()))]),
+            max_log_bytes: config.limits.log_bytes,
+            grace: config.limits.grace,
+            fence,
+        }
+    }
 }
 
 /// Returns what is started for a check: no shell but the one that the command asks for, no input, no limit but its timeout.
