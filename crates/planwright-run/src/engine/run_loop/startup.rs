@@ -539,8 +539,7 @@ fn open_workplace(
         Some(conditions) => {
             let site = LandingSite::resume(request, snapshot, log.place.id(), conditions, &log.state)?;
             let has_landed = |task: &&TaskRun| {
-                let is_recorded = task.last().and_then(|last| last.landing.merged.as_ref());
-                is_recorded.is_some_and(|merged| merged.passed)
+                task.landed().is_some()
                     || recovered
                         .task(&task.task)
                         .is_some_and(|found| found.found_landing().is_some())

@@ -384,18 +384,8 @@ impl RunLoop<'_> {
     }
 
     fn last_tip(&self) -> String {
-        let tasks = self.state().tasks().iter();
-        let landed = tasks.flat_map(|task| &task.attempts).filter_map(|attempt| {
-            let merged = attempt.landing.merged.as_ref().filter(|merged| merged.passed)?;
-            Some((attempt.verification.at.clone()?, merged.commit.clone()?))
-        });
-        let start = self
-            .folders
-            .workplace
-            .conditions()
-            .map_or("", |conditions| conditions.start.as_str());
-        let last = landed.max().map_or_else(|| start.to_owned(), |(_, commit)| commit);
-        short(&last).to_owned()
+        let start = || Some(self.folders.workplace.conditions()?.start.as_str());
+        short(self.state().last_landed_commit().or_else(start).unwrap_or_default()).to_owned()
     }
 
     fn release_landing(&mut self) -> Result<(), RunError> {
@@ -416,10 +406,7 @@ impl RunLoop<'_> {
         };
         let attempts = self.state().tasks().iter().filter_map(TaskRun::last);
         let landed: Vec<(&str, &str)> = attempts
-            .filter_map(|attempt| {
-                let merged = attempt.landing.merged.as_ref().filter(|merged| merged.passed)?;
-                Some((attempt.name.as_str(), merged.commit.as_deref()?))
-            })
+            .filter_map(|attempt| Some((attempt.name.as_str(), attempt.landed()?.commit.as_deref()?)))
             .collect();
         let gone: Vec<String> = match site.not_on_branch(&landed) {
             Ok(gone) => gone.into_iter().map(str::to_owned).collect(),
