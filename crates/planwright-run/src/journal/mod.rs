@@ -19,9 +19,10 @@ pub(crate) use belonging::{follow, history_of, open_for};
 pub use frame::{Header, VERSION};
 pub use history::{ChangeOutcome, History, JournalTaskState, PastChange};
 pub use hunks::Hunk;
+pub use line::UnknownRecord;
 pub use wire::{
     ChangeRecord, Claimed, CutTail, DepartureRecord, External, Identified, JournalEvent, Lost, ManualVerification,
-    PathChange, Receipt, Record, SettledChange, StateChange, TextChange, UnknownRecord,
+    PathChange, Receipt, Record, SettledChange, StateChange, TextChange,
 };
 
 use planwright_core::text::count;
@@ -255,7 +256,7 @@ impl<'f> Journal<'f> {
         let mut records = Vec::new();
         let mut seq = self.history.next_seq();
         for kind in self.first.iter().chain([&kind]) {
-            let json = wire::to_json(seq, time, kind).map_err(|error| self.failed(error.into()))?;
+            let json = kind.to_json(seq, time).map_err(|error| self.failed(error.into()))?;
             lines += &frame::record_line(&json);
             let end = self.history.bytes.len() + lines.len() - 1;
             records.push(end - json.len()..end);
