@@ -142,11 +142,13 @@ pub fn folder(root: &Path, plan: &Plan, task_ix: usize) -> Result<PathBuf, Folde
     let folder = root.join(named);
     let real = std::fs::canonicalize(&folder).map_err(missing)?;
     let real_root = std::fs::canonicalize(root).map_err(missing)?;
-    match () {
-        // A link may lead anywhere.
-        () if !real.starts_with(real_root) => Err(outside()),
-        () if !real.is_dir() => Err(FolderError::Missing(named.to_owned())),
-        () => Ok(folder),
+    // A link may lead anywhere.
+    if !real.starts_with(real_root) {
+        return Err(outside());
+    }
+    match real.is_dir() {
+        true => Ok(folder),
+        false => Err(FolderError::Missing(named.to_owned())),
     }
 }
 

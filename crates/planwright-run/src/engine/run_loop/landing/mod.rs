@@ -157,7 +157,7 @@ impl RunLoop<'_> {
         let Some(site) = self.folders.workplace.site() else {
             return Ok(());
         };
-        let checkout = entry.attempt.location.checkout.as_ref().map(|checkout| checkout.path());
+        let checkout = entry.attempt.location.checkout_folder();
         let replayed = site.replay(&entry.attempt.name, &entry.candidate, below, onto, checkout)?;
         self.landing.queue[at].replay = match replayed {
             Replaying::Clean(replayed) => ReplayState::Clean(replayed),
@@ -312,12 +312,7 @@ impl RunLoop<'_> {
             verification,
             ..
         } = entry;
-        let branch = self
-            .folders
-            .workplace
-            .site()
-            .map_or("", |site| site.branch())
-            .to_owned();
+        let branch = self.folders.workplace.branch().to_owned();
         self.record(RunEvent::Merged(Merged {
             task: attempt.name.clone(),
             attempt: attempt.number,
@@ -357,12 +352,7 @@ impl RunLoop<'_> {
 
     /// Waits until something is no longer in the way of the branch. No task fails because of it.
     fn hold_landing(&mut self, error: &GitError) -> Result<(), RunError> {
-        let branch = self
-            .folders
-            .workplace
-            .site()
-            .map_or("", |site| site.branch())
-            .to_owned();
+        let branch = self.folders.workplace.branch().to_owned();
         let why = match error {
             GitError::NoBranch(_) => format!(
                 "the branch `{branch}` was deleted: restore it with `git branch {branch} {}`",
