@@ -249,7 +249,7 @@ impl<'t> LineIndex<'t> {
             let mut sum = (0, 0);
             for chunk in text.as_bytes().chunks(STRIDE) {
                 counts.push(sum);
-                let (chars, units) = count(chunk);
+                let (chars, units) = characters(chunk);
                 sum = (sum.0 + chars, sum.1 + units);
             }
             counts.push(sum);
@@ -283,7 +283,7 @@ impl<'t> LineIndex<'t> {
         match self.counts.get(at / STRIDE) {
             None => (offset(at), offset(at)),
             Some(&(chars, units)) => {
-                let rest = count(&self.text.as_bytes()[at / STRIDE * STRIDE..at]);
+                let rest = characters(&self.text.as_bytes()[at / STRIDE * STRIDE..at]);
                 (chars + rest.0, units + rest.1)
             }
         }
@@ -308,10 +308,30 @@ impl<'t> LineIndex<'t> {
 }
 
 /// Counts characters and UTF-16 units by their first bytes; those beyond the basic plane take two units.
-fn count(bytes: &[u8]) -> (u32, u32) {
+fn characters(bytes: &[u8]) -> (u32, u32) {
     let chars = bytes.iter().filter(|&&byte| byte & 0xc0 != 0x80).count() as u32;
     let pairs = bytes.iter().filter(|&&byte| byte >= 0xf0).count() as u32;
     (chars, chars + pairs)
+}
+
+/// Returns a number of things: `1 task`, `2 tasks`.
+pub fn count<N: fmt::Display + PartialEq + From<u8>>(number: N, thing: &str) -> String {
+    let plural = if number == N::from(1) { "" } else { "s" };
+    format!("{number} {thing}{plural}")
+}
+
+/// Returns the first few of several, and how many more there are: `a, b and 7 more`.
+pub fn listed<T: AsRef<str>>(all: impl ExactSizeIterator<Item = T>, most: usize) -> String {
+    let n_more = all.len().saturating_sub(most);
+    let mut text = String::new();
+    for (nth, one) in all.take(most).enumerate() {
+        text.push_str(if nth > 0 { ", " } else { "" });
+        text.push_str(one.as_ref());
+    }
+    if n_more > 0 {
+        text.push_str(&format!(" and {n_more} more"));
+    }
+    text
 }
 
 /// Returns text with everything that a terminal acts on instead of showing written as an escape.

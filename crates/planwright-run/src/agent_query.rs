@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use planwright_core::agent::{AttemptEnd, Conclusion};
+use planwright_core::agent::{AttemptEnd, Conclusion, Usage};
 
 use crate::agent_output::{AgentEndReason, AgentOutput, end_all, environment_of, redaction_of};
 use crate::agent_process::{AgentFiles, AgentProcess};
@@ -21,7 +21,6 @@ use crate::fence::{Fencing, ProcessFolders, TemporaryFolders};
 use crate::files::{Files, write_own};
 use crate::layout::{STATE_FOLDER, make_dated_folder};
 use crate::redaction::Redaction;
-use crate::runs;
 use crate::worker::{
     EndCause, EndedProcess, ProcessExit, ProcessMark, Spec, StartError, StopManner, WorkerEvent, Workers,
 };
@@ -96,12 +95,8 @@ pub struct AgentAnswer {
     pub text: String,
     /// Whether the text fills its limit: more may have followed.
     pub is_cut: bool,
-    /// The cost in US dollars, if the agent reports it.
-    pub cost_usd: Option<f64>,
-    /// Tokens sent, if the agent reports them.
-    pub tokens_in: Option<u64>,
-    /// Tokens received, if the agent reports them.
-    pub tokens_out: Option<u64>,
+    /// What it cost.
+    pub usage: Usage,
     pub duration: Duration,
     /// The names of the tools that the agent was denied, although it answered.
     pub denials: Vec<String>,
@@ -351,13 +346,6 @@ impl AgentQuery<'_> {
     }
 }
 
-impl AgentAnswer {
-    /// Returns tokens sent and received, if the agent reports them.
-    pub fn tokens(&self) -> Option<[u64; 2]> {
-        runs::tokens(self.tokens_in, self.tokens_out)
-    }
-}
-
 /// Returns the error for an agent that could not be started.
 pub(crate) fn not_started(agent: &str, error: StartError) -> AgentQueryError {
     let agent = agent.to_owned();
@@ -445,9 +433,7 @@ impl Listening {
             // A character is never split, so the text may be up to three bytes shorter than its limit.
             is_cut: text.len().saturating_add(3) >= self.limits.max_answer,
             text,
-            cost_usd: conclusion.cost_usd,
-            tokens_in: conclusion.tokens_in,
-            tokens_out: conclusion.tokens_out,
+            usage: conclusion.usage,
             duration: ended.duration,
             denials: conclusion.denials,
         })

@@ -6,9 +6,7 @@ use planwright_run::runs::state::RunState;
 use serde::Deserialize;
 
 use crate::face::{Result, Workspace, from_here};
-use crate::run_history::{
-    RunReport, RunScope, RunStatus, Setting, diffstats, judged, last_commit, later_run, next_step,
-};
+use crate::run_history::{RunReport, RunScope, RunStatus, Setting, diffstats, judged, later_run, next_step};
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -56,7 +54,7 @@ fn landed_into(seen: &SeenRun, run_state: &RunState) -> Option<String> {
     let tip = repository
         .tip(&conditions.branch)
         .ok()?
-        .or_else(|| last_commit(run_state))?;
+        .or_else(|| run_state.last_landed_commit().map(str::to_owned))?;
     let has_it = branch != conditions.branch && repository.has_landed(&tip, &head).ok()?;
     has_it.then_some(branch)
 }
@@ -66,5 +64,6 @@ fn lost_commit(seen: &SeenRun, run_state: &RunState) -> Option<String> {
     let conditions = run_state.conditions.as_ref()?;
     let repository = Repository::around(&seen.plan().root).ok()??;
     let is_gone = repository.tip(&conditions.branch).ok()?.is_none();
-    last_commit(run_state).filter(|_| is_gone)
+    let last = run_state.last_landed_commit().filter(|_| is_gone);
+    last.map(str::to_owned)
 }

@@ -1,7 +1,7 @@
 //! The consequences of an edit of tasks for the rest of the file. Knows texts and spans; the dialect decides what to update.
 
 use crate::document::markdown::Markdown;
-use crate::text::{SourceText, Span, visible};
+use crate::text::{SourceText, Span, listed, visible};
 
 /// How many lines a note lists.
 const MOST_LINES: usize = 12;
@@ -47,7 +47,7 @@ impl Note {
                     .filter(|(line, _)| find_word(line, task).is_some())
                     .map(|(_, number)| number)
                     .collect();
-                (!lines.is_empty()).then(|| format!("`{}` is still named in {}", visible(task), listed(&lines)))
+                (!lines.is_empty()).then(|| format!("`{}` is still named in {}", visible(task), line_words(&lines)))
             }
             Note::Section(title) => {
                 let section = Markdown::parse(source).section(title)?;
@@ -72,14 +72,9 @@ pub(super) fn find_word(text: &str, word: &str) -> Option<usize> {
 }
 
 /// Returns line numbers for people.
-fn listed(lines: &[usize]) -> String {
-    let shown: Vec<_> = lines.iter().take(MOST_LINES).map(usize::to_string).collect();
-    let more = match lines.len() {
-        n if n > MOST_LINES => format!(" and {} more", n - MOST_LINES),
-        _ => String::new(),
-    };
+fn line_words(lines: &[usize]) -> String {
     let word = if lines.len() == 1 { "line" } else { "lines" };
-    format!("{word} {}{more}", shown.join(", "))
+    format!("{word} {}", listed(lines.iter().map(usize::to_string), MOST_LINES))
 }
 
 /// Why the rest of a file cannot be updated after an edit.

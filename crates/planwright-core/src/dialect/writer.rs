@@ -63,7 +63,7 @@ pub trait DialectWriter: Sync {
     fn planned(&self) -> &'static Resets<'static> {
         match self.import() {
             Import::Anew(resets) => resets,
-            Import::AsIs => &NOTHING,
+            Import::AsIs => &Resets::NONE,
         }
     }
 
@@ -73,15 +73,6 @@ pub trait DialectWriter: Sync {
         false
     }
 }
-
-static NOTHING: Resets<'static> = Resets {
-    head: &[],
-    task: &[],
-    answered: &[],
-    lenient: &[],
-    fresh: &[],
-    overlooked: &[],
-};
 
 /// What the user wants of a migration.
 #[derive(Clone, Copy, Debug, Default)]
@@ -125,6 +116,17 @@ pub struct Resets<'r> {
     pub fresh: &'r [&'static str],
     /// Rules of the dialect's own that say nothing of a plan where they find something in a field that is made anew.
     pub overlooked: &'r [&'static Rule],
+}
+
+impl Resets<'_> {
+    pub(crate) const NONE: Resets<'static> = Resets {
+        head: &[],
+        task: &[],
+        answered: &[],
+        lenient: &[],
+        fresh: &[],
+        overlooked: &[],
+    };
 }
 
 /// A plan in a dialect's own fields, not yet laid out.

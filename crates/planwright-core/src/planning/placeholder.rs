@@ -72,149 +72,44 @@ const AFTER_A_PLAN: &[Purpose] = &[Purpose::Replan, Purpose::Repair];
 const AFTER_AN_ANSWER: &[Purpose] = &[Purpose::Repair, Purpose::Derive];
 const FROM_A_SOURCE: &[Purpose] = &[Purpose::Derive];
 
-const fn inline(
-    name: &'static str,
-    source: PlanningValueSource,
-    purposes: &'static [Purpose],
-    about: &'static str,
-) -> PlanningPlaceholder {
-    PlanningPlaceholder {
-        name,
-        about,
-        purposes,
-        source,
-        form: PlanningForm::Inline,
-    }
+/// Makes the table of placeholders, one row each: form, name, source of the value, where it may be used, what it stands for.
+macro_rules! placeholders {
+    ($($form:ident $name:literal = $source:ident, $purposes:ident, $about:literal;)*) => {
+        /// All placeholders of planning templates.
+        pub static PLACEHOLDERS: &[PlanningPlaceholder] = &[$(
+            PlanningPlaceholder {
+                name: $name,
+                about: $about,
+                purposes: $purposes,
+                source: PlanningValueSource::$source,
+                form: PlanningForm::$form,
+            },
+        )*];
+    };
 }
 
-const fn block(
-    name: &'static str,
-    source: PlanningValueSource,
-    purposes: &'static [Purpose],
-    about: &'static str,
-) -> PlanningPlaceholder {
-    PlanningPlaceholder {
-        name,
-        about,
-        purposes,
-        source,
-        form: PlanningForm::Block,
-    }
+placeholders! {
+    Inline "dialect" = Dialect, EVERYWHERE, "what plans of the dialect are called";
+    Inline "fence" = Fence, EVERYWHERE, "the word that marks the block with the plan: json or yaml";
+    Block "guide" = Guide, EVERYWHERE, "what a valid plan is: its fields, its rules, an example";
+    Block "schema" = Schema, EVERYWHERE, "the dialect's JSON Schema";
+    Block "goal" = Goal, EVERYWHERE, "the goal of the plan";
+    Block "constraints" = Constraints, EVERYWHERE, "constraints on the work";
+    Block "memories" = Memories, EVERYWHERE, "lessons of earlier work";
+    Block "context" = Context, EVERYWHERE, "the files that the user gave, each with its path";
+    Block "agents" = Agents, EVERYWHERE, "the agents that a task may suggest";
+    Block "plan" = Plan, OVER_A_PLAN, "the plan that is replaced";
+    Inline "failed_task" = FailedTask, AFTER_A_PLAN, "the task that failed";
+    Block "error" = Error, AFTER_A_PLAN, "how it failed";
+    Block "log_tail" = LogTail, AFTER_A_PLAN, "the end of its log";
+    Block "discoveries" = Discoveries, AFTER_A_PLAN, "discoveries since the plan was made";
+    Block "done" = Done, AFTER_A_PLAN, "the done tasks, which must not change";
+    Block "answer" = Answer, AFTER_AN_ANSWER, "the planner's previous answer";
+    Block "findings" = Findings, AFTER_AN_ANSWER, "why that answer cannot be used";
+    Inline "source_path" = Origin, FROM_A_SOURCE, "the path of the source plan, from the root of the repository";
+    Block "source_plan" = OriginText, FROM_A_SOURCE, "its text";
+    Block "anchors" = Anchors, FROM_A_SOURCE, "its units and requirements";
 }
-
-/// All placeholders of planning templates.
-pub static PLACEHOLDERS: &[PlanningPlaceholder] = &[
-    inline(
-        "dialect",
-        PlanningValueSource::Dialect,
-        EVERYWHERE,
-        "what plans of the dialect are called",
-    ),
-    inline(
-        "fence",
-        PlanningValueSource::Fence,
-        EVERYWHERE,
-        "the word that marks the block with the plan: json or yaml",
-    ),
-    block(
-        "guide",
-        PlanningValueSource::Guide,
-        EVERYWHERE,
-        "what a valid plan is: its fields, its rules, an example",
-    ),
-    block(
-        "schema",
-        PlanningValueSource::Schema,
-        EVERYWHERE,
-        "the dialect's JSON Schema",
-    ),
-    block("goal", PlanningValueSource::Goal, EVERYWHERE, "the goal of the plan"),
-    block(
-        "constraints",
-        PlanningValueSource::Constraints,
-        EVERYWHERE,
-        "constraints on the work",
-    ),
-    block(
-        "memories",
-        PlanningValueSource::Memories,
-        EVERYWHERE,
-        "lessons of earlier work",
-    ),
-    block(
-        "context",
-        PlanningValueSource::Context,
-        EVERYWHERE,
-        "the files that the user gave, each with its path",
-    ),
-    block(
-        "agents",
-        PlanningValueSource::Agents,
-        EVERYWHERE,
-        "the agents that a task may suggest",
-    ),
-    block(
-        "plan",
-        PlanningValueSource::Plan,
-        OVER_A_PLAN,
-        "the plan that is replaced",
-    ),
-    inline(
-        "failed_task",
-        PlanningValueSource::FailedTask,
-        AFTER_A_PLAN,
-        "the task that failed",
-    ),
-    block("error", PlanningValueSource::Error, AFTER_A_PLAN, "how it failed"),
-    block(
-        "log_tail",
-        PlanningValueSource::LogTail,
-        AFTER_A_PLAN,
-        "the end of its log",
-    ),
-    block(
-        "discoveries",
-        PlanningValueSource::Discoveries,
-        AFTER_A_PLAN,
-        "discoveries since the plan was made",
-    ),
-    block(
-        "done",
-        PlanningValueSource::Done,
-        AFTER_A_PLAN,
-        "the done tasks, which must not change",
-    ),
-    block(
-        "answer",
-        PlanningValueSource::Answer,
-        AFTER_AN_ANSWER,
-        "the planner's previous answer",
-    ),
-    block(
-        "findings",
-        PlanningValueSource::Findings,
-        AFTER_AN_ANSWER,
-        "why that answer cannot be used",
-    ),
-    inline(
-        "source_path",
-        PlanningValueSource::Origin,
-        FROM_A_SOURCE,
-        "the path of the source plan, from the root of the repository",
-    ),
-    block(
-        "source_plan",
-        PlanningValueSource::OriginText,
-        FROM_A_SOURCE,
-        "its text",
-    ),
-    block(
-        "anchors",
-        PlanningValueSource::Anchors,
-        FROM_A_SOURCE,
-        "its units and requirements",
-    ),
-];
 
 /// What a planning prompt is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

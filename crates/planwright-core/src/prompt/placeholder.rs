@@ -54,261 +54,77 @@ impl PromptPlaceholder {
     }
 }
 
-const fn inline(name: &'static str, source: PromptValueSource, about: &'static str) -> PromptPlaceholder {
-    PromptPlaceholder {
-        name,
-        about,
-        source,
-        shape: PromptForm::Inline,
-    }
+/// Makes the table of placeholders, one row each: form, name, source of the value, what it stands for.
+macro_rules! placeholders {
+    ($($form:ident $name:literal = $source:ident $(($field:ident))?, $about:literal;)*) => {
+        /// All placeholders.
+        pub static PLACEHOLDERS: &[PromptPlaceholder] = &[$(
+            PromptPlaceholder {
+                name: $name,
+                about: $about,
+                source: PromptValueSource::$source $((Field::$field))?,
+                shape: PromptForm::$form,
+            },
+        )*];
+    };
 }
 
-const fn block(name: &'static str, source: PromptValueSource, about: &'static str) -> PromptPlaceholder {
-    PromptPlaceholder {
-        name,
-        about,
-        source,
-        shape: PromptForm::Block,
-    }
+placeholders! {
+    Inline "task" = TaskName, "the name of the task: its id or number";
+    Inline "task_word" = TaskWord, "what the dialect calls a task: task, story, step";
+    Inline "task_id" = Task(Id), "the task's id, even if it is named by its number";
+    Inline "title" = Task(Title), "the task's title";
+    Block "description" = Task(Description), "what to do";
+    Block "goal" = Task(Goal), "the task's goal";
+    Block "criteria" = Task(Criteria), "the acceptance criteria";
+    Block "instructions" = Task(Instructions), "instructions for the agent that does it";
+    Block "notes" = Task(Notes), "the notes of the task";
+    Block "tools" = Task(Tools), "the tools to use";
+    Block "files" = Task(Files), "the files it may change";
+    Block "side_effects" = Task(SideEffects), "other files that may change";
+    Block "context_refs" = Task(ContextRefs), "what to read first";
+    Block "requirement_refs" = Task(RequirementRefs), "the requirements it serves";
+    Block "entry_hint" = Task(EntryHint), "where to begin";
+    Block "risk" = Task(RiskNote), "what may go wrong";
+    Block "test_focus" = Task(TestFocus), "what the tests must show";
+    Block "done_signal" = Task(DoneSignal), "the observable sign that the task is done";
+    Block "stop_if" = Task(StopIf), "the condition that ends the whole run";
+    Block "review_focus" = Task(ReviewFocus), "what a reviewer will look at";
+    Inline "review_gate" = Task(ReviewGate), "whether it needs a review before the next task";
+    Inline "source_unit" = Task(SourceUnit), "the part of the source plan it comes from";
+    Inline "wave" = Task(Wave), "the wave it belongs to";
+    Inline "target_repo" = Task(TargetRepo), "the folder it is done in";
+    Inline "task_type" = Task(TaskKind), "what kind of task it is";
+    Inline "complexity" = Task(Complexity), "its complexity";
+    Inline "priority" = Task(Priority), "its priority";
+    Inline "agent_hint" = Task(AgentHint), "the agent that the plan suggests";
+    Block "artifacts" = Task(Artifacts), "what earlier attempts left behind";
+    Block "reflection" = Task(Reflection), "lessons of earlier attempts";
+    Block "last_error" = Task(Error), "the error that the plan file records";
+    Inline "plan_title" = Head(Title), "the plan's title";
+    Block "plan_goal" = Head(Goal), "the plan's goal";
+    Block "plan_description" = Head(Description), "the description of the plan";
+    Block "plan_context" = Head(Context), "what to know about the project";
+    Block "plan_constraints" = Head(Constraints), "constraints on the work";
+    Block "plan_risks" = Head(Risks), "the plan's risks";
+    Block "plan_stack" = Head(TechnicalStack), "languages, libraries, tools";
+    Block "plan_test_strategy" = Head(TestStrategy), "the plan's test strategy";
+    Block "plan_memories" = Head(Memories), "lessons of earlier plans";
+    Block "plan_tags" = Head(Tags), "the plan's tags";
+    Inline "plan_kind" = Head(PlanKind), "what kind of plan it is";
+    Inline "plan_branch" = Head(Branch), "the branch it belongs to";
+    Inline "plan_project" = Head(Project), "the project's name";
+    Inline "plan_spec" = Head(SpecId), "the id of the specification";
+    Inline "plan_source" = Head(SourcePlan), "the plan that this one was derived from";
+    Block "plan_sections" = Head(SourceSections), "the parts of that plan it covers";
+    Inline "plan_repo" = Head(TargetRepo), "the folder the plan is for";
+    Inline "plan_complexity" = Head(Complexity), "the complexity of the whole plan";
+    Inline "plan_document" = Head(PlanPath), "the document that the plan was made from";
+    Inline "plan_brainstorm" = Head(BrainstormPath), "the notes from before the plan";
+    Inline "plan_path" = PlanPath, "the plan file, which the agent must not change";
+    Block "dependencies" = Dependencies, "the tasks that it depends on, with their results";
+    Inline "attempt" = Attempt, "the number of the attempt, from the second on";
+    Block "verification" = Verification, "the commands that will verify the work, one to a line";
+    Block "last_failure" = LastFailure, "how the previous attempt failed: the output of its verification";
+    Inline "result_file" = ResultFile, "the file for the agent's report";
 }
-
-/// All placeholders.
-pub static PLACEHOLDERS: &[PromptPlaceholder] = &[
-    inline(
-        "task",
-        PromptValueSource::TaskName,
-        "the name of the task: its id or number",
-    ),
-    inline(
-        "task_word",
-        PromptValueSource::TaskWord,
-        "what the dialect calls a task: task, story, step",
-    ),
-    inline(
-        "task_id",
-        PromptValueSource::Task(Field::Id),
-        "the task's id, even if it is named by its number",
-    ),
-    inline("title", PromptValueSource::Task(Field::Title), "the task's title"),
-    block("description", PromptValueSource::Task(Field::Description), "what to do"),
-    block("goal", PromptValueSource::Task(Field::Goal), "the task's goal"),
-    block(
-        "criteria",
-        PromptValueSource::Task(Field::Criteria),
-        "the acceptance criteria",
-    ),
-    block(
-        "instructions",
-        PromptValueSource::Task(Field::Instructions),
-        "instructions for the agent that does it",
-    ),
-    block("notes", PromptValueSource::Task(Field::Notes), "the notes of the task"),
-    block("tools", PromptValueSource::Task(Field::Tools), "the tools to use"),
-    block(
-        "files",
-        PromptValueSource::Task(Field::Files),
-        "the files it may change",
-    ),
-    block(
-        "side_effects",
-        PromptValueSource::Task(Field::SideEffects),
-        "other files that may change",
-    ),
-    block(
-        "context_refs",
-        PromptValueSource::Task(Field::ContextRefs),
-        "what to read first",
-    ),
-    block(
-        "requirement_refs",
-        PromptValueSource::Task(Field::RequirementRefs),
-        "the requirements it serves",
-    ),
-    block(
-        "entry_hint",
-        PromptValueSource::Task(Field::EntryHint),
-        "where to begin",
-    ),
-    block("risk", PromptValueSource::Task(Field::RiskNote), "what may go wrong"),
-    block(
-        "test_focus",
-        PromptValueSource::Task(Field::TestFocus),
-        "what the tests must show",
-    ),
-    block(
-        "done_signal",
-        PromptValueSource::Task(Field::DoneSignal),
-        "the observable sign that the task is done",
-    ),
-    block(
-        "stop_if",
-        PromptValueSource::Task(Field::StopIf),
-        "the condition that ends the whole run",
-    ),
-    block(
-        "review_focus",
-        PromptValueSource::Task(Field::ReviewFocus),
-        "what a reviewer will look at",
-    ),
-    inline(
-        "review_gate",
-        PromptValueSource::Task(Field::ReviewGate),
-        "whether it needs a review before the next task",
-    ),
-    inline(
-        "source_unit",
-        PromptValueSource::Task(Field::SourceUnit),
-        "the part of the source plan it comes from",
-    ),
-    inline("wave", PromptValueSource::Task(Field::Wave), "the wave it belongs to"),
-    inline(
-        "target_repo",
-        PromptValueSource::Task(Field::TargetRepo),
-        "the folder it is done in",
-    ),
-    inline(
-        "task_type",
-        PromptValueSource::Task(Field::TaskKind),
-        "what kind of task it is",
-    ),
-    inline(
-        "complexity",
-        PromptValueSource::Task(Field::Complexity),
-        "its complexity",
-    ),
-    inline("priority", PromptValueSource::Task(Field::Priority), "its priority"),
-    inline(
-        "agent_hint",
-        PromptValueSource::Task(Field::AgentHint),
-        "the agent that the plan suggests",
-    ),
-    block(
-        "artifacts",
-        PromptValueSource::Task(Field::Artifacts),
-        "what earlier attempts left behind",
-    ),
-    block(
-        "reflection",
-        PromptValueSource::Task(Field::Reflection),
-        "lessons of earlier attempts",
-    ),
-    block(
-        "last_error",
-        PromptValueSource::Task(Field::Error),
-        "the error that the plan file records",
-    ),
-    inline("plan_title", PromptValueSource::Head(Field::Title), "the plan's title"),
-    block("plan_goal", PromptValueSource::Head(Field::Goal), "the plan's goal"),
-    block(
-        "plan_description",
-        PromptValueSource::Head(Field::Description),
-        "the description of the plan",
-    ),
-    block(
-        "plan_context",
-        PromptValueSource::Head(Field::Context),
-        "what to know about the project",
-    ),
-    block(
-        "plan_constraints",
-        PromptValueSource::Head(Field::Constraints),
-        "constraints on the work",
-    ),
-    block("plan_risks", PromptValueSource::Head(Field::Risks), "the plan's risks"),
-    block(
-        "plan_stack",
-        PromptValueSource::Head(Field::TechnicalStack),
-        "languages, libraries, tools",
-    ),
-    block(
-        "plan_test_strategy",
-        PromptValueSource::Head(Field::TestStrategy),
-        "the plan's test strategy",
-    ),
-    block(
-        "plan_memories",
-        PromptValueSource::Head(Field::Memories),
-        "lessons of earlier plans",
-    ),
-    block("plan_tags", PromptValueSource::Head(Field::Tags), "the plan's tags"),
-    inline(
-        "plan_kind",
-        PromptValueSource::Head(Field::PlanKind),
-        "what kind of plan it is",
-    ),
-    inline(
-        "plan_branch",
-        PromptValueSource::Head(Field::Branch),
-        "the branch it belongs to",
-    ),
-    inline(
-        "plan_project",
-        PromptValueSource::Head(Field::Project),
-        "the project's name",
-    ),
-    inline(
-        "plan_spec",
-        PromptValueSource::Head(Field::SpecId),
-        "the id of the specification",
-    ),
-    inline(
-        "plan_source",
-        PromptValueSource::Head(Field::SourcePlan),
-        "the plan that this one was derived from",
-    ),
-    block(
-        "plan_sections",
-        PromptValueSource::Head(Field::SourceSections),
-        "the parts of that plan it covers",
-    ),
-    inline(
-        "plan_repo",
-        PromptValueSource::Head(Field::TargetRepo),
-        "the folder the plan is for",
-    ),
-    inline(
-        "plan_complexity",
-        PromptValueSource::Head(Field::Complexity),
-        "the complexity of the whole plan",
-    ),
-    inline(
-        "plan_document",
-        PromptValueSource::Head(Field::PlanPath),
-        "the document that the plan was made from",
-    ),
-    inline(
-        "plan_brainstorm",
-        PromptValueSource::Head(Field::BrainstormPath),
-        "the notes from before the plan",
-    ),
-    inline(
-        "plan_path",
-        PromptValueSource::PlanPath,
-        "the plan file, which the agent must not change",
-    ),
-    block(
-        "dependencies",
-        PromptValueSource::Dependencies,
-        "the tasks that it depends on, with their results",
-    ),
-    inline(
-        "attempt",
-        PromptValueSource::Attempt,
-        "the number of the attempt, from the second on",
-    ),
-    block(
-        "verification",
-        PromptValueSource::Verification,
-        "the commands that will verify the work, one to a line",
-    ),
-    block(
-        "last_failure",
-        PromptValueSource::LastFailure,
-        "how the previous attempt failed: the output of its verification",
-    ),
-    inline(
-        "result_file",
-        PromptValueSource::ResultFile,
-        "the file for the agent's report",
-    ),
-];

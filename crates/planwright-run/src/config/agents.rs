@@ -40,11 +40,11 @@ impl Assembly {
         let table = ["agents", name].map(str::to_owned);
         let member = |field: &str| [&table[..], &[field.to_owned()]].concat();
         let fields = AgentFields {
-            preset: self.text(&member("preset")),
-            command: self.words(&member("command")),
-            args: self.words(&member("args")),
-            prompt: self.text(&member("prompt")),
-            retries: self.count(&member("retries")),
+            preset: self.get(&member("preset")),
+            command: self.get(&member("command")),
+            args: self.get(&member("args")),
+            prompt: self.get(&member("prompt")),
+            retries: self.get(&member("retries")),
         };
         let named = fields.preset.as_ref().map(|(name, _)| name.as_str());
         // An agent with the name of a preset and no command of its own uses that preset.
@@ -73,19 +73,17 @@ impl Assembly {
         } else if fields.command.is_some() {
             base.prompt = implied(&base.command);
         }
-        if let Some(output) = self
-            .text(&member("output"))
-            .and_then(|(word, _)| OutputFormat::of(&word))
-        {
+        let output: Option<(String, _)> = self.get(&member("output"));
+        if let Some(output) = output.and_then(|(word, _)| OutputFormat::of(&word)) {
             base.output = output;
         }
-        if let Some((env, _)) = self.words(&member("env")) {
+        if let Some((env, _)) = self.get::<Vec<String>>(&member("env")) {
             base.env.extend(env);
         }
-        if let Some((resume, _)) = self.words(&member("resume")) {
+        if let Some((resume, _)) = self.get(&member("resume")) {
             base.resume = resume;
         }
-        base.fallback = self.text(&member("fallback")).map(|(name, _)| name);
+        base.fallback = self.get(&member("fallback")).map(|(name, _)| name);
         self.set_variables(&mut base, &member("set"));
         self.set_retries(&mut base, followed, &fields);
         self.look_at_placeholders(&base, &fields);
@@ -95,7 +93,7 @@ impl Assembly {
     fn set_variables(&self, agent: &mut Agent, table: &[String]) {
         let prefix: Vec<&str> = table.iter().map(String::as_str).collect();
         for variable in self.names(&prefix) {
-            if let Some((value, _)) = self.text(&[table, slice::from_ref(&variable)].concat()) {
+            if let Some((value, _)) = self.get(&[table, slice::from_ref(&variable)].concat()) {
                 agent.set.insert(variable, value);
             }
         }
@@ -150,9 +148,9 @@ impl Assembly {
     }
 
     pub(super) fn look_for_agents(&mut self, config: &Config) {
-        let mut named: Vec<(String, SettingLocation)> = self.text(&parts("run.agent")).into_iter().collect();
+        let mut named: Vec<(String, SettingLocation)> = self.get(&parts("run.agent")).into_iter().collect();
         for name in self.names(&["run", "types"]) {
-            named.extend(self.text(&["run", "types", &name].map(str::to_owned)));
+            named.extend(self.get(&["run", "types", &name].map(str::to_owned)));
         }
         // An agent with an invalid table exists; its own finding reports the error.
         let tables = self.names(&["agents"]);
@@ -179,7 +177,7 @@ impl Assembly {
 impl Assembly {
     /// Returns the fallback of an agent, and where it is configured.
     fn fallback(&self, agent: &str) -> Option<(String, SettingLocation)> {
-        self.text(&["agents", agent, "fallback"].map(str::to_owned))
+        self.get(&["agents", agent, "fallback"].map(str::to_owned))
     }
 
     /// Reports cycles of fallbacks, each cycle once.

@@ -45,9 +45,9 @@ pub fn assemble(files: Vec<ConfigSource>, variables: &[(String, String)], flags:
         run: assembly.run(),
         plan: assembly.planning(),
         verify: assembly.verify(),
-        notify: assembly.command("notify.command"),
+        notify: assembly.value("notify.command"),
         approval_required: assembly.flag("approval.required"),
-        check_exclude: assembly.words_or_none("check.exclude"),
+        check_exclude: assembly.value("check.exclude").unwrap_or_default(),
         compat_strict: assembly.flag("compat.strict"),
     };
     assembly.look_for_agents(&config);
@@ -215,7 +215,7 @@ impl Assembly {
                 })
             )
         };
-        let Some((SettingValue::Text(fence), place)) = self.get(&parts("run.fence")) else {
+        let Some((fence, place)) = self.get::<String>(&parts("run.fence")) else {
             return;
         };
         if !matches!(fence.as_str(), "write" | "strict") || is_of_project(&self.sources, place.source_ix) {
@@ -245,7 +245,7 @@ impl Assembly {
     }
 
     fn flag(&self, path: &str) -> bool {
-        matches!(self.get(&parts(path)), Some((SettingValue::Flag(true), _)))
+        self.value(path).unwrap_or_default()
     }
 }
 
@@ -256,13 +256,28 @@ pub(super) fn parts(path: &str) -> Vec<String> {
 }
 
 impl Assembly {
-    fn get(&self, parts: &[String]) -> Option<(&SettingValue, SettingLocation)> {
-        let (source_ix, setting) = self.settings.get(parts)?;
+    /// Returns the value of a setting, and its place.
+    pub(super) fn get<T: Clone>(&self, path: &[String]) -> Option<(T, SettingLocation)>
+    where
+        for<'v> &'v T: TryFrom<&'v SettingValue>,
+    {
+        let (source_ix, setting) = self.settings.get(path)?;
         let place = SettingLocation {
             source_ix: *source_ix,
             span: setting.span,
         };
-        Some((&setting.value, place))
+        Some((<&T>::try_from(&setting.value).ok()?.clone(), place))
+    }
+
+    fn value<T: Clone>(&self, path: &str) -> Option<T>
+    where
+        for<'v> &'v T: TryFrom<&'v SettingValue>,
+    {
+        self.get(&parts(path)).map(|(value, _)| value)
+    }
+
+    fn small_count(&self, path: &str) -> Option<u32> {
+        u32::try_from(self.value::<u64>(path)?).ok()
     }
 
     /// Returns the names that follow a prefix, in tables or settings.
@@ -279,45 +294,11 @@ impl Assembly {
             .collect()
     }
 
-    pub(super) fn text(&self, path: &[String]) -> Option<(String, SettingLocation)> {
-        match self.get(path)? {
-            (SettingValue::Text(text), place) => Some((text.clone(), place)),
-            _ => None,
-        }
-    }
-
-    pub(super) fn words(&self, path: &[String]) -> Option<(Vec<String>, SettingLocation)> {
-        match self.get(path)? {
-            (SettingValue::Words(words), place) => Some((words.clone(), place)),
-            _ => None,
-        }
-    }
-
-    fn text_at(&self, path: &str) -> Option<String> {
-        self.text(&parts(path)).map(|(text, _)| text)
-    }
-
-    fn words_or_none(&self, path: &str) -> Vec<String> {
-        self.words(&parts(path)).map_or_else(Vec::new, |(words, _)| words)
-    }
-
     /// Returns the meaning of a setting's word; the default if the word is unknown or not set.
     fn choice<T: Copy + Default>(&self, path: &str, meanings: &[(&str, T)]) -> T {
-        let word = self.text_at(path);
+        let word: Option<String> = self.value(path);
         let meant = meanings.iter().find(|(name, _)| word.as_deref() == Some(name));
         meant.map(|(_, meaning)| *meaning).unwrap_or_default()
-    }
-
-    pub(super) fn count(&self, path: &[String]) -> Option<(u64, SettingLocation)> {
-        match self.get(path)? {
-            (SettingValue::Count(n), place) => Some((*n, place)),
-            _ => None,
-        }
-    }
-
-    fn small_count(&self, path: &str) -> Option<u32> {
-        let (n, _) = self.count(&parts(path))?;
-        u32::try_from(n).ok()
     }
 
     /// Returns a small number, or its default.
@@ -326,41 +307,16 @@ impl Assembly {
         self.small_count(path).or_else(usual).unwrap_or_default()
     }
 
-    fn duration(&self, path: &[String]) -> Option<Duration> {
-        match self.get(path)? {
-            (SettingValue::Duration(length), _) => Some(*length),
-            _ => None,
-        }
-    }
-
     /// Returns a duration, or its default.
     fn duration_or(&self, path: &str) -> Duration {
         let usual = || units::duration(super::keys::find(path)?.default?);
-        self.duration(&parts(path)).or_else(usual).unwrap_or_default()
+        self.value(path).or_else(usual).unwrap_or_default()
     }
 
     /// Returns a size in bytes, or its default.
     fn size_or(&self, path: &str) -> u64 {
         let usual = || units::size(super::keys::find(path)?.default?);
-        let set = match self.get(&parts(path)) {
-            Some((SettingValue::Size(n_bytes), _)) => Some(*n_bytes),
-            _ => None,
-        };
-        set.or_else(usual).unwrap_or_default()
-    }
-
-    fn command(&self, path: &str) -> Option<Command> {
-        match self.get(&parts(path))? {
-            (SettingValue::Command(command), _) => Some(command.clone()),
-            _ => None,
-        }
-    }
-
-    fn commands(&self, path: &[String]) -> Option<Vec<Command>> {
-        match self.get(path)? {
-            (SettingValue::Commands(commands), _) => Some(commands.clone()),
-            _ => None,
-        }
+        self.value(path).or_else(usual).unwrap_or_default()
     }
 
     pub(super) fn find_fault(&mut self, place: SettingLocation, finding: Diagnostic) {
@@ -394,11 +350,11 @@ impl Assembly {
 impl Assembly {
     fn run(&self) -> RunConfig {
         let types = self.names(&["run", "types"]).into_iter().filter_map(|name| {
-            let (agent, _) = self.text(&["run", "types", &name].map(str::to_owned))?;
+            let (agent, _) = self.get(&["run", "types", &name].map(str::to_owned))?;
             Some((name, agent))
         });
         RunConfig {
-            agent: self.text_at("run.agent"),
+            agent: self.value("run.agent"),
             types: types.collect(),
             slots: self.small_count("run.slots"),
             retry: RetryConfig {
@@ -417,10 +373,10 @@ impl Assembly {
             fence: self.fence(),
             checkouts: self.checkouts(),
             landing: LandingConfig {
-                branch: self.text_at("run.branch"),
+                branch: self.value("run.branch"),
                 style: self.choice("run.landing", &[("merge", LandingStyle::Merge)]),
                 hooks: self.flag("run.hooks"),
-                keep_ignored: self.words_or_none("run.keep_ignored"),
+                keep_ignored: self.value("run.keep_ignored").unwrap_or_default(),
             },
             on_interrupted: self.choice(
                 "run.on_interrupted",
@@ -430,7 +386,7 @@ impl Assembly {
                 "run.no_changes",
                 &[("fail", NoChanges::Fail), ("allow", NoChanges::Allow)],
             ),
-            template: self.text_at("run.template"),
+            template: self.value("run.template"),
         }
     }
 
@@ -442,12 +398,9 @@ impl Assembly {
         ];
         FenceConfig {
             mode: self.choice("run.fence", &modes),
-            write: self.words_or_none("run.fence_write"),
-            read: self.words_or_none("run.fence_read"),
-            ports: match self.get(&parts("run.fence_ports")) {
-                Some((SettingValue::Ports(ports), _)) => ports.clone(),
-                _ => Vec::new(),
-            },
+            write: self.value("run.fence_write").unwrap_or_default(),
+            read: self.value("run.fence_read").unwrap_or_default(),
+            ports: self.value("run.fence_ports").unwrap_or_default(),
         }
     }
 
@@ -459,9 +412,9 @@ impl Assembly {
         ];
         CheckoutConfig {
             isolation: self.choice("run.isolation", &isolations),
-            folder: self.text_at("run.checkouts"),
-            setup: self.commands(&parts("run.setup")),
-            copy: self.words(&parts("run.copy")).map(|(words, _)| words),
+            folder: self.value("run.checkouts"),
+            setup: self.value("run.setup"),
+            copy: self.value("run.copy"),
             keep: KeepLimits {
                 age: self.duration_or("run.keep.age"),
                 count: self.small_count_or("run.keep.count"),
@@ -471,26 +424,23 @@ impl Assembly {
     }
 
     fn budget(&self, table: &str) -> Budget {
-        let member = |name: &str| parts(&format!("{table}.{name}"));
+        let member = |name: &str| format!("{table}.{name}");
         Budget {
-            cost: match self.get(&member("cost")) {
-                Some((SettingValue::Money(amount), _)) => Some(*amount),
-                _ => None,
-            },
-            tokens: self.count(&member("tokens")).map(|(n, _)| n),
-            attempts: self.count(&member("attempts")).map(|(n, _)| n),
-            duration: self.duration(&member("duration")),
+            cost: self.value(&member("cost")),
+            tokens: self.value(&member("tokens")),
+            attempts: self.value(&member("attempts")),
+            duration: self.value(&member("duration")),
         }
     }
 
     fn planning(&self) -> PlanningConfig {
         PlanningConfig {
-            agent: self.text_at("plan.agent"),
-            dialect: self.text_at("plan.dialect"),
-            template: self.text_at("plan.template"),
-            replan_template: self.text_at("plan.replan_template"),
-            derive_template: self.text_at("plan.derive_template"),
-            repair_template: self.text_at("plan.repair_template"),
+            agent: self.value("plan.agent"),
+            dialect: self.value("plan.dialect"),
+            template: self.value("plan.template"),
+            replan_template: self.value("plan.replan_template"),
+            derive_template: self.value("plan.derive_template"),
+            repair_template: self.value("plan.repair_template"),
         }
     }
 
@@ -512,7 +462,7 @@ impl Assembly {
             }
         }
         Verify {
-            every: self.commands(&parts("verify.every")).unwrap_or_default(),
+            every: self.value("verify.every").unwrap_or_default(),
             timeout,
             clean: self.choice("verify.clean", &[("full", Cleaning::Full)]),
             required: self.flag("verify.required"),
@@ -521,7 +471,7 @@ impl Assembly {
                 "verify.baseline",
                 &[("skip", OnBaseline::Skip), ("allow-failing", OnBaseline::AllowFailing)],
             ),
-            protect: self.words_or_none("verify.protect"),
+            protect: self.value("verify.protect").unwrap_or_default(),
             on_protected: self.choice(
                 "verify.on_protected",
                 &[("fail", OnProtected::Fail), ("warn", OnProtected::Warn)],
@@ -534,10 +484,11 @@ impl Assembly {
 
     fn checks(&mut self, table: &[String], usual: Duration) -> Option<CheckCommands> {
         let member = |name: &str| [table, &[name.to_owned()]].concat();
-        match self.commands(&member("run")).filter(|run| !run.is_empty()) {
-            Some(run) => Some(CheckCommands {
+        let run: Option<(Vec<Command>, _)> = self.get(&member("run"));
+        match run.filter(|(run, _)| !run.is_empty()) {
+            Some((run, _)) => Some(CheckCommands {
                 run,
-                timeout: self.duration(&member("timeout")).unwrap_or(usual),
+                timeout: self.get(&member("timeout")).map_or(usual, |(timeout, _)| timeout),
             }),
             None => {
                 let message = "this rule has nothing to run";
@@ -549,7 +500,7 @@ impl Assembly {
 
     fn wanted(&mut self, table: &[String]) -> Option<CriterionPattern> {
         let member = |name: &str| [table, &[name.to_owned()]].concat();
-        match (self.text(&member("text")), self.text(&member("pattern"))) {
+        match (self.get(&member("text")), self.get(&member("pattern"))) {
             (Some((text, _)), None) => Some(CriterionPattern::Text(text)),
             (None, Some((pattern, _))) => Some(CriterionPattern::Pattern(pattern)),
             (Some(_), Some((_, place))) => {

@@ -24,7 +24,7 @@ pub(crate) use agents::chain_of;
 pub use assemble::{Flag, assemble};
 pub use frozen::thaw;
 pub use load::{ConfigInputs, MAX_CONFIG_BYTES, load};
-pub use read::{Command, ConfigLevel};
+pub use read::{Command, ConfigLevel, quoted};
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

@@ -61,6 +61,34 @@ pub(super) enum SettingValue {
     Ports(Vec<u16>),
 }
 
+/// Gives a setting's value back as the type that it holds; none where it holds another one.
+macro_rules! held {
+    ($($type:ty: $($variant:ident)|+;)*) => {
+        $(impl<'v> TryFrom<&'v SettingValue> for &'v $type {
+            type Error = ();
+
+            fn try_from(value: &'v SettingValue) -> Result<Self, ()> {
+                match value {
+                    $(SettingValue::$variant(held))|+ => Ok(held),
+                    _ => Err(()),
+                }
+            }
+        })*
+    };
+}
+
+held! {
+    String: Text;
+    Vec<String>: Words;
+    u64: Count | Size;
+    Duration: Duration;
+    f64: Money;
+    bool: Flag;
+    Command: Command;
+    Vec<Command>: Commands;
+    Vec<u16>: Ports;
+}
+
 impl SettingValue {
     /// Returns a word or a flag as it is written.
     pub(super) fn word(&self) -> Option<String> {
@@ -102,7 +130,8 @@ fn list(items: impl Iterator<Item = String>) -> String {
     format!("[{}]", items.collect::<Vec<_>>().join(", "))
 }
 
-pub(super) fn quoted(text: &str) -> String {
+/// Returns a text as a TOML string.
+pub fn quoted(text: &str) -> String {
     let mut out = String::from("\"");
     for c in text.chars() {
         match c {

@@ -3,74 +3,240 @@
 use std::path::{Path, PathBuf};
 
 use planwright_core::diagnostic::Severity;
+use planwright_core::text::count;
 
 use crate::config::no_agent;
 use crate::error_chain::with_causes;
-use crate::journal::{self, JournalError};
+use crate::journal::JournalError;
 use crate::layout::STATE_FOLDER;
 use crate::shell::argument;
 use crate::store::LoadError;
 
-#[derive(Debug, thiserror::Error)]
-pub enum DoctorFinding {
-    #[error("`{}` cannot be written to: {why}", .folder.display())]
-    NotWritable { folder: PathBuf, why: String },
-    #[error("`{}` {what}, and planwright keeps what it knows of the plans in a folder of that name", .path.display())]
-    NotAFolder { path: PathBuf, what: &'static str },
-    #[error("`{STATE_FOLDER}` is not ignored by git")]
-    NotIgnored,
-    #[error("git tracks files of `{STATE_FOLDER}`: every clone takes that history for its own")]
-    Tracked,
-    #[error("files in `{}` cannot be locked: {why}", .folder.display())]
-    NoLocks { folder: PathBuf, why: String },
-    #[error("{}", with_causes(.error))]
-    Journal { error: JournalError },
-    #[error("the end of the journal `{}` was never finished ({})", .journal.display(), journal::counted_bytes(*.n_bytes))]
-    TornJournal { journal: PathBuf, n_bytes: u64 },
-    #[error("the journal `{}` is of `{plan}`, which is gone", .journal.display())]
-    OrphanJournal { journal: PathBuf, plan: String },
-    #[error("`{}` was left by a planwright that was stopped", .path.display())]
-    StaleTemporary { path: PathBuf },
-    #[error("{}", with_causes(.error))]
-    PlanUnreadable { path: PathBuf, error: LoadError },
-    #[error("`{}` has {}", .path.display(), counted(*.n_errors))]
-    PlanErrors { path: PathBuf, n_errors: usize },
-    #[error("`{}`: {what}", .path.display())]
-    PointsNowhere { path: PathBuf, what: String },
-    #[error("`{}`: {} held and abandoned: {}", .path.display(), counted_tasks(.claims.len()), .claims.join("; "))]
-    AbandonedClaims { path: PathBuf, claims: Vec<String> },
-    #[error("run {run} of `{}` was interrupted and is not finished: {}", .path.display(), left_words(*.n_left))]
-    InterruptedRun { path: PathBuf, run: String, n_left: u64 },
-    #[error("`{program}`, which runs `{command}` to verify tasks, is {}", not_found_words(.program))]
-    MissingProgram { program: String, command: String },
-    #[error("`{program}`, the program of the agent `{agent}`, is {}", not_found_words(.program))]
-    MissingAgent { agent: String, program: String },
-    #[error("no agent is configured: `planwright run` would not know which one to start")]
-    NoAgent,
-    #[error("nothing verifies tasks: one is done when its agent says so")]
-    NoVerification,
-    #[error("`planwright run` would be refused: {message}")]
-    CannotRun { message: String, help: String },
-    #[error("there is no plan in this workspace")]
-    NoPlan,
-    #[error("`{command}` {ended}, before any task has changed anything")]
-    VerificationFails { command: String, ended: String },
-    #[error("only {} are free where checkouts are made", megabytes(*.n_bytes))]
-    LittleSpace { n_bytes: u64 },
-    #[error("git is in the middle of something: {what}")]
-    UnfinishedGit { what: String },
-    #[error("this is a git repository, and `git` is not on the PATH")]
-    NoGit,
+#[derive(Debug)]
+pub struct DoctorFinding {
+    pub id: &'static str,
+    /// An error where something does not work until it is fixed.
+    pub severity: Severity,
+    /// From the root of the workspace, where it lies there.
+    pub path: Option<PathBuf>,
+    pub message: String,
+    pub help: String,
 }
 
-fn megabytes(n_bytes: u64) -> String {
-    format!("{} MB", n_bytes / 1_000_000)
+fn error(id: &'static str, message: impl Into<String>, help: impl Into<String>) -> DoctorFinding {
+    DoctorFinding {
+        id,
+        severity: Severity::Error,
+        path: None,
+        message: message.into(),
+        help: help.into(),
+    }
 }
 
-fn left_words(n_left: u64) -> String {
-    match n_left {
-        1 => "1 task is left".to_owned(),
-        n => format!("{n} tasks are left"),
+fn warning(id: &'static str, message: impl Into<String>, help: impl Into<String>) -> DoctorFinding {
+    DoctorFinding {
+        severity: Severity::Warning,
+        ..error(id, message, help)
+    }
+}
+
+impl DoctorFinding {
+    fn at(self, path: &Path) -> Self {
+        let path = Some(path.to_owned());
+        DoctorFinding { path, ..self }
+    }
+
+    pub(super) fn not_writable(folder: &Path, why: &str) -> Self {
+        let message = format!("`{}` cannot be written to: {why}", folder.display());
+        let help = "let yourself write there: plans can be read, but not changed, until then";
+        error("state-not-writable", message, help).at(folder)
+    }
+
+    pub(super) fn not_a_folder(path: &Path, what: &str) -> Self {
+        let message = format!(
+            "`{}` {what}, and planwright keeps what it knows of the plans in a folder of that name",
+            path.display()
+        );
+        let help = "move it away: plans can be read, but not changed, until then";
+        error("state-not-a-folder", message, help).at(path)
+    }
+
+    pub(super) fn not_ignored() -> Self {
+        let message = format!("`{STATE_FOLDER}` is not ignored by git");
+        let help = format!("write a line with `*` to `{STATE_FOLDER}/.gitignore`");
+        warning("state-not-ignored", message, help).at(Path::new(STATE_FOLDER))
+    }
+
+    pub(super) fn tracked() -> Self {
+        let message = format!("git tracks files of `{STATE_FOLDER}`: every clone takes that history for its own");
+        let help = format!(
+            "in a repository of yours: `git rm -r --cached {STATE_FOLDER}`, and commit; in a stranger's, remove the folder: what \
+             it says of the tasks is the stranger's word"
+        );
+        warning("state-tracked", message, help).at(Path::new(STATE_FOLDER))
+    }
+
+    pub(super) fn no_locks(folder: &Path, why: &str) -> Self {
+        let message = format!("files in `{}` cannot be locked: {why}", folder.display());
+        let help = "keep the workspace on a file system that has locks: until then nothing can be changed safely";
+        error("no-locks", message, help).at(folder)
+    }
+
+    pub(super) fn journal(root: &Path, mut journal: JournalError) -> Self {
+        let id = match journal {
+            JournalError::Newer { .. } => "journal-newer",
+            JournalError::Corrupt { .. } => "journal-corrupt",
+            JournalError::InUse { .. } | JournalError::Io { .. } => "journal-unreadable",
+        };
+        let mut place = None;
+        if let JournalError::Newer { path, .. } | JournalError::Corrupt { path, .. } | JournalError::Io { path, .. } =
+            &mut journal
+        {
+            *path = short(root, path);
+            place = Some(path.clone());
+        }
+        DoctorFinding {
+            path: place,
+            ..error(id, with_causes(&journal), journal.help())
+        }
+    }
+
+    pub(super) fn torn_journal(path: &Path, n_bytes: u64) -> Self {
+        let torn = count(n_bytes, "byte");
+        let message = format!(
+            "the end of the journal `{}` was never finished ({torn})",
+            path.display()
+        );
+        let help = "nothing is lost: it was never acknowledged, and the next change of that plan cuts it off";
+        warning("journal-torn", message, help).at(path)
+    }
+
+    pub(super) fn orphan_journal(path: &Path, plan: &str) -> Self {
+        let path_words = path.display();
+        let message = format!("the journal `{path_words}` is of `{plan}`, which is gone");
+        let help = format!("put the plan back to go on with its history, or remove the history: `rm {path_words}`");
+        warning("journal-orphan", message, help).at(path)
+    }
+
+    pub(super) fn stale_temporary(path: &Path) -> Self {
+        let message = format!("`{}` was left by a planwright that was stopped", path.display());
+        warning(
+            "stale-temporary",
+            message,
+            format!("remove it: `rm {}`", path.display()),
+        )
+        .at(path)
+    }
+
+    pub(super) fn plan_unreadable(root: &Path, path: &Path, mut load: LoadError) -> Self {
+        load.shorten(root);
+        error("plan-unreadable", with_causes(&load), load.help()).at(path)
+    }
+
+    pub(super) fn plan_errors(path: &Path, n_errors: usize) -> Self {
+        let message = format!("`{}` has {}", path.display(), count(n_errors, "error"));
+        let help = format!("see `planwright check {}`", path.display());
+        error("plan-errors", message, help).at(path)
+    }
+
+    pub(super) fn points_nowhere(path: &Path, what: &str) -> Self {
+        let help = format!(
+            "point it at a plan that is there (`planwright check {}` may know which), or remove it",
+            path.display()
+        );
+        warning("points-nowhere", format!("`{}`: {what}", path.display()), help).at(path)
+    }
+
+    pub(super) fn abandoned_claims(path: &Path, claims: &[String]) -> Self {
+        let is = if claims.len() == 1 { "is" } else { "are" };
+        let tasks = count(claims.len(), "task");
+        let claims = claims.join("; ");
+        let message = format!("`{}`: {tasks} {is} held and abandoned: {claims}", path.display());
+        let help = format!(
+            "`planwright next --start {0}` claims a task whose lease is over; `planwright reset TASK -p {0} --take-over --note \"…\"` \
+             frees one",
+            path.display()
+        );
+        warning("claims-abandoned", message, help).at(path)
+    }
+
+    pub(super) fn interrupted_run(path: &Path, run: &str, n_left: u64) -> Self {
+        let is = if n_left == 1 { "is" } else { "are" };
+        let tasks = count(n_left, "task");
+        let message = format!(
+            "run {run} of `{}` was interrupted and is not finished: {tasks} {is} left",
+            path.display()
+        );
+        let help = format!(
+            "`planwright run {}` resumes it; `planwright summary {run}` shows how far it got",
+            argument(&path.to_string_lossy())
+        );
+        warning("run-interrupted", message, help).at(path)
+    }
+
+    pub(super) fn missing_program(program: &str, command: &str) -> Self {
+        let where_words = not_found_words(program);
+        let message = format!("`{program}`, which runs `{command}` to verify tasks, is {where_words}");
+        let help = "install it, or correct the command in [verify] of planwright.toml";
+        // A task may make it.
+        let severity = if program.contains('/') { warning } else { error };
+        severity("verify-program-missing", message, help)
+    }
+
+    pub(super) fn missing_agent(agent: &str, program: &str) -> Self {
+        let where_words = not_found_words(program);
+        let message = format!("`{program}`, the program of the agent `{agent}`, is {where_words}");
+        let help = format!(
+            "install it, correct the command in [agents.{agent}], or choose another agent: `planwright agents` lists them"
+        );
+        error("agent-program-missing", message, help)
+    }
+
+    pub(super) fn no_agent() -> Self {
+        let message = "no agent is configured: `planwright run` would not know which one to start";
+        error("no-agent", message, no_agent::help("planwright run", "run"))
+    }
+
+    pub(super) fn no_verification() -> Self {
+        let message = "nothing verifies tasks: one is done when its agent says so";
+        let help = "name the command that tests your work in planwright.toml: `[verify]`, `every = [[\"make\", \"test\"]]`; \
+                    `planwright init --print` prints what it finds";
+        warning("no-verification", message, help)
+    }
+
+    pub fn cannot_run(message: &str, help: String) -> Self {
+        error(
+            "cannot-run",
+            format!("`planwright run` would be refused: {message}"),
+            help,
+        )
+    }
+
+    pub(super) fn no_plan() -> Self {
+        let help = "create one: `planwright plan \"GOAL\"`, `planwright new \"TITLE\"` or `planwright import FILE`";
+        error("no-plan", "there is no plan in this workspace", help)
+    }
+
+    pub fn verification_fails(command: &str, ended: &str) -> Self {
+        let message = format!("`{command}` {ended}, before any task has changed anything");
+        let help = "correct that first: a run refuses to begin; or correct the command in [verify] of planwright.toml";
+        error("verification-fails", message, help)
+    }
+
+    pub fn little_space(n_bytes: u64) -> Self {
+        let message = format!("only {} MB are free where checkouts are made", n_bytes / 1_000_000);
+        let help = "free some: `planwright worktrees` lists checkouts that can be removed";
+        warning("little-space", message, help)
+    }
+
+    pub fn unfinished_git(what: &str) -> Self {
+        let message = format!("git is in the middle of something: {what}");
+        warning("git-unfinished", message, "finish it, or end it with git's own --abort")
+    }
+
+    pub(super) fn no_git() -> Self {
+        let message = "this is a git repository, and `git` is not on the PATH";
+        warning("no-git", message, "install git, or put it on the PATH")
     }
 }
 
@@ -81,196 +247,11 @@ fn not_found_words(program: &str) -> &'static str {
     }
 }
 
-fn counted_tasks(n_tasks: usize) -> String {
-    match n_tasks {
-        1 => "1 task is".to_owned(),
-        n => format!("{n} tasks are"),
-    }
-}
-
-fn counted(n_errors: usize) -> String {
-    match n_errors {
-        1 => "1 error".to_owned(),
-        n => format!("{n} errors"),
-    }
-}
-
-impl DoctorFinding {
-    pub fn id(&self) -> &'static str {
-        match self {
-            DoctorFinding::NotWritable { .. } => "state-not-writable",
-            DoctorFinding::NotAFolder { .. } => "state-not-a-folder",
-            DoctorFinding::NotIgnored => "state-not-ignored",
-            DoctorFinding::Tracked => "state-tracked",
-            DoctorFinding::NoLocks { .. } => "no-locks",
-            DoctorFinding::Journal { error } => match error {
-                JournalError::Newer { .. } => "journal-newer",
-                JournalError::Corrupt { .. } => "journal-corrupt",
-                JournalError::InUse { .. } | JournalError::Io { .. } => "journal-unreadable",
-            },
-            DoctorFinding::TornJournal { .. } => "journal-torn",
-            DoctorFinding::OrphanJournal { .. } => "journal-orphan",
-            DoctorFinding::StaleTemporary { .. } => "stale-temporary",
-            DoctorFinding::PlanUnreadable { .. } => "plan-unreadable",
-            DoctorFinding::PlanErrors { .. } => "plan-errors",
-            DoctorFinding::PointsNowhere { .. } => "points-nowhere",
-            DoctorFinding::AbandonedClaims { .. } => "claims-abandoned",
-            DoctorFinding::InterruptedRun { .. } => "run-interrupted",
-            DoctorFinding::MissingProgram { .. } => "verify-program-missing",
-            DoctorFinding::MissingAgent { .. } => "agent-program-missing",
-            DoctorFinding::NoGit => "no-git",
-            DoctorFinding::NoAgent => "no-agent",
-            DoctorFinding::NoVerification => "no-verification",
-            DoctorFinding::CannotRun { .. } => "cannot-run",
-            DoctorFinding::NoPlan => "no-plan",
-            DoctorFinding::VerificationFails { .. } => "verification-fails",
-            DoctorFinding::LittleSpace { .. } => "little-space",
-            DoctorFinding::UnfinishedGit { .. } => "git-unfinished",
-        }
-    }
-
-    /// Returns its severity: an error if something does not work until it is fixed.
-    pub fn severity(&self) -> Severity {
-        match self {
-            DoctorFinding::NotIgnored
-            | DoctorFinding::Tracked
-            | DoctorFinding::TornJournal { .. }
-            | DoctorFinding::OrphanJournal { .. }
-            | DoctorFinding::StaleTemporary { .. }
-            | DoctorFinding::PointsNowhere { .. }
-            | DoctorFinding::AbandonedClaims { .. }
-            | DoctorFinding::InterruptedRun { .. }
-            | DoctorFinding::NoVerification
-            | DoctorFinding::LittleSpace { .. }
-            | DoctorFinding::UnfinishedGit { .. }
-            | DoctorFinding::NoGit => Severity::Warning,
-            // A task may create it.
-            DoctorFinding::MissingProgram { program, .. } if program.contains('/') => Severity::Warning,
-            _ => Severity::Error,
-        }
-    }
-
-    pub fn path(&self) -> Option<&Path> {
-        match self {
-            DoctorFinding::NotWritable { folder, .. } | DoctorFinding::NoLocks { folder, .. } => Some(folder),
-            DoctorFinding::NotAFolder { path, .. } => Some(path),
-            DoctorFinding::NotIgnored | DoctorFinding::Tracked => Some(Path::new(STATE_FOLDER)),
-            DoctorFinding::Journal { error } => match error {
-                JournalError::Newer { path, .. }
-                | JournalError::Corrupt { path, .. }
-                | JournalError::Io { path, .. } => Some(path),
-                JournalError::InUse { .. } => None,
-            },
-            DoctorFinding::TornJournal { journal, .. } | DoctorFinding::OrphanJournal { journal, .. } => Some(journal),
-            DoctorFinding::StaleTemporary { path }
-            | DoctorFinding::PlanUnreadable { path, .. }
-            | DoctorFinding::PlanErrors { path, .. }
-            | DoctorFinding::AbandonedClaims { path, .. }
-            | DoctorFinding::InterruptedRun { path, .. }
-            | DoctorFinding::PointsNowhere { path, .. } => Some(path),
-            _ => None,
-        }
-    }
-
-    pub fn help(&self) -> String {
-        match self {
-            DoctorFinding::NotAFolder { .. } => {
-                "move it away: plans can be read, but not changed, until then".to_owned()
-            }
-            DoctorFinding::NotWritable { .. } => {
-                "let yourself write there: plans can be read, but not changed, until then".to_owned()
-            }
-            DoctorFinding::NotIgnored => format!("write a line with `*` to `{STATE_FOLDER}/.gitignore`"),
-            DoctorFinding::Tracked => format!(
-                "in a repository of yours: `git rm -r --cached {STATE_FOLDER}`, and commit; in a stranger's, remove the folder: what \
-                 it says of the tasks is the stranger's word"
-            ),
-            DoctorFinding::NoLocks { .. } => {
-                "keep the workspace on a file system that has locks: until then nothing can be changed safely"
-                    .to_owned()
-            }
-            DoctorFinding::Journal { error } => error.help().to_owned(),
-            DoctorFinding::TornJournal { .. } => {
-                "nothing is lost: it was never acknowledged, and the next change of that plan cuts it off".to_owned()
-            }
-            DoctorFinding::OrphanJournal { journal, .. } => format!(
-                "put the plan back to go on with its history, or remove the history: `rm {}`",
-                journal.display()
-            ),
-            DoctorFinding::StaleTemporary { path } => format!("remove it: `rm {}`", path.display()),
-            DoctorFinding::PlanUnreadable { error, .. } => error.help().to_owned(),
-            DoctorFinding::PlanErrors { path, .. } => format!("see `planwright check {}`", path.display()),
-            DoctorFinding::PointsNowhere { path, .. } => format!(
-                "point it at a plan that is there (`planwright check {}` may know which), or remove it",
-                path.display()
-            ),
-            DoctorFinding::AbandonedClaims { path, .. } => format!(
-                "`planwright next --start {0}` claims a task whose lease is over; `planwright reset TASK -p {0} --take-over --note \"…\"` \
-                 frees one",
-                path.display()
-            ),
-            DoctorFinding::InterruptedRun { path, run, .. } => format!(
-                "`planwright run {}` resumes it; `planwright summary {run}` shows how far it got",
-                argument(&path.to_string_lossy())
-            ),
-            DoctorFinding::MissingAgent { agent, .. } => format!(
-                "install it, correct the command in [agents.{agent}], or choose another agent: `planwright agents` lists them"
-            ),
-            DoctorFinding::MissingProgram { .. } => {
-                "install it, or correct the command in [verify] of planwright.toml".to_owned()
-            }
-            DoctorFinding::NoGit => "install git, or put it on the PATH".to_owned(),
-            DoctorFinding::NoAgent => no_agent::help("planwright run", "run"),
-            DoctorFinding::NoVerification => {
-                "name the command that tests your work in planwright.toml: `[verify]`, `every = [[\"make\", \"test\"]]`; `planwright init --print` prints what it finds"
-                    .to_owned()
-            }
-            DoctorFinding::CannotRun { help, .. } => help.clone(),
-            DoctorFinding::NoPlan => {
-                "create one: `planwright plan \"GOAL\"`, `planwright new \"TITLE\"` or `planwright import FILE`"
-                    .to_owned()
-            }
-            DoctorFinding::VerificationFails { .. } => {
-                "correct that first: a run refuses to begin; or correct the command in [verify] of planwright.toml"
-                    .to_owned()
-            }
-            DoctorFinding::LittleSpace { .. } => {
-                "free some: `planwright worktrees` lists checkouts that can be removed".to_owned()
-            }
-            DoctorFinding::UnfinishedGit { .. } => "finish it, or end it with git's own --abort".to_owned(),
-        }
-    }
-}
-
-impl DoctorFinding {
-    /// Makes paths relative to the root of the workspace, which the caller knows.
-    pub(super) fn shorten(&mut self, root: &Path) {
-        let path = match self {
-            DoctorFinding::NotWritable { folder, .. } | DoctorFinding::NoLocks { folder, .. } => folder,
-            DoctorFinding::Journal { error } => match error {
-                JournalError::Newer { path, .. }
-                | JournalError::Corrupt { path, .. }
-                | JournalError::Io { path, .. } => path,
-                JournalError::InUse { .. } => return,
-            },
-            DoctorFinding::TornJournal { journal, .. } | DoctorFinding::OrphanJournal { journal, .. } => journal,
-            DoctorFinding::NotAFolder { path, .. }
-            | DoctorFinding::AbandonedClaims { path, .. }
-            | DoctorFinding::InterruptedRun { path, .. }
-            | DoctorFinding::StaleTemporary { path }
-            | DoctorFinding::PlanErrors { path, .. }
-            | DoctorFinding::PointsNowhere { path, .. } => path,
-            DoctorFinding::PlanUnreadable { path, error } => {
-                error.shorten(root);
-                path
-            }
-            _ => return,
-        };
-        if let Ok(short) = path.strip_prefix(root) {
-            *path = match short.as_os_str().is_empty() {
-                true => PathBuf::from("."),
-                false => short.to_owned(),
-            };
-        }
+/// Names a file from the root of the workspace.
+pub(super) fn short(root: &Path, path: &Path) -> PathBuf {
+    match path.strip_prefix(root) {
+        Ok(short) if short.as_os_str().is_empty() => PathBuf::from("."),
+        Ok(short) => short.to_owned(),
+        Err(_) => path.to_owned(),
     }
 }

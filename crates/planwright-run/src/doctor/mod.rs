@@ -28,6 +28,7 @@ use crate::shell::command_line;
 use crate::store::{PlanFile, history, load, new_temporary_name, stale_temporaries};
 use crate::workspace::{archived_plans, is_pointer, plans_at_home};
 pub use finding::DoctorFinding;
+use finding::short;
 
 const FOLDERS: [&str; 9] = [
     "archive",
@@ -67,9 +68,6 @@ pub fn examine_workspace(root: &Path) -> DoctorFindings {
     health.look_at_verification(root);
     health.look_at_agents(root);
     health.look_for_litter(root);
-    for finding in &mut health.findings {
-        finding.shorten(root);
-    }
     health
 }
 
@@ -87,34 +85,32 @@ impl DoctorFindings {
         let folder = if is_there { state.clone() } else { root.to_owned() };
         let tried = match not_a_folder(&state) {
             Some(what) if is_there => {
-                self.findings.push(DoctorFinding::NotAFolder {
-                    path: state.clone(),
-                    what,
-                });
+                self.add(DoctorFinding::not_a_folder(&short(root, &state), what));
                 Ok(())
             }
             _ => try_out(&folder),
         };
         for path in FOLDERS.map(|name| state.join(name)) {
             if let Some(what) = not_a_folder(&path).filter(|_| path.symlink_metadata().is_ok()) {
-                self.findings.push(DoctorFinding::NotAFolder { path, what });
+                self.add(DoctorFinding::not_a_folder(&short(root, &path), what));
             }
         }
+        let folder = short(root, &folder);
         match tried {
             Ok(()) => {}
-            Err(TrialFailure::NotWritten(why)) => self.findings.push(DoctorFinding::NotWritable { folder, why }),
-            Err(TrialFailure::NotLocked(why)) => self.findings.push(DoctorFinding::NoLocks { folder, why }),
+            Err(TrialFailure::NotWritten(why)) => self.add(DoctorFinding::not_writable(&folder, &why)),
+            Err(TrialFailure::NotLocked(why)) => self.add(DoctorFinding::no_locks(&folder, &why)),
         }
         let repository = root.ancestors().find(|folder| folder.join(".git").exists());
         let Some(repository) = repository else {
             return;
         };
         if is_there && state.is_dir() && !is_ignored(&state, repository) {
-            self.findings.push(DoctorFinding::NotIgnored);
+            self.add(DoctorFinding::not_ignored());
         }
         match program("git") {
-            None => self.findings.push(DoctorFinding::NoGit),
-            Some(_) if is_there && is_tracked(root, &state) => self.findings.push(DoctorFinding::Tracked),
+            None => self.add(DoctorFinding::no_git()),
+            Some(_) if is_there && is_tracked(root, &state) => self.add(DoctorFinding::tracked()),
             Some(_) => {}
         }
     }
@@ -123,7 +119,7 @@ impl DoctorFindings {
     fn look_at_plans(&mut self, root: &Path) -> BTreeSet<String> {
         let mut ids = BTreeSet::new();
         for path in plans_at_home(root) {
-            self.look_at_plan(path, &mut ids);
+            self.look_at_plan(root, &path, &mut ids);
         }
         for path in archived_plans(root) {
             let id = load(&path)
@@ -134,31 +130,30 @@ impl DoctorFindings {
         ids
     }
 
-    fn look_at_plan(&mut self, path: PathBuf, ids: &mut BTreeSet<String>) {
-        let source = match load(&path) {
+    fn look_at_plan(&mut self, root: &Path, path: &Path, ids: &mut BTreeSet<String>) {
+        let shown = short(root, path);
+        let source = match load(path) {
             Ok(loaded) => loaded.source,
             Err(error) => {
                 self.n_plans += 1;
-                return self.findings.push(DoctorFinding::PlanUnreadable { path, error });
+                return self.add(DoctorFinding::plan_unreadable(root, &shown, error));
             }
         };
-        let inspection = inspect_file(&source, Some(&path), None).inspection;
+        let inspection = inspect_file(&source, Some(path), None).inspection;
         // A pointer file names a plan next to it, and holds no plan itself.
-        let is_pointer = is_pointer(&path);
+        let is_pointer = is_pointer(path);
         let mut warnings = inspection
             .diagnostics
             .iter()
             .filter(|found| found.severity == Severity::Warning);
         if let Some(finding) = warnings.next().filter(|_| is_pointer) {
-            let what = finding.message.clone();
-            let path = path.clone();
-            self.findings.push(DoctorFinding::PointsNowhere { path, what });
+            self.add(DoctorFinding::points_nowhere(&shown, &finding.message));
         }
         self.n_plans += usize::from(inspection.plan.is_some());
         ids.extend(id_of(&inspection));
         let n_errors = inspection.count(Severity::Error);
         if n_errors > 0 {
-            self.findings.push(DoctorFinding::PlanErrors { path, n_errors });
+            self.add(DoctorFinding::plan_errors(&shown, n_errors));
         }
     }
 
@@ -169,20 +164,17 @@ impl DoctorFindings {
         let paths = names.iter().map(|name| folder.join(name));
         for path in paths.filter(|path| path.extension().is_some_and(|extension| extension == JOURNAL_EXTENSION)) {
             self.n_journals += 1;
-            self.look_at_journal(root, path, ids);
+            self.look_at_journal(root, &path, ids);
         }
     }
 
-    fn look_at_journal(&mut self, root: &Path, journal: PathBuf, ids: &BTreeSet<String>) {
-        let sight = match journal::look(&DiskFiles, &journal) {
+    fn look_at_journal(&mut self, root: &Path, journal: &Path, ids: &BTreeSet<String>) {
+        let sight = match journal::look(&DiskFiles, journal) {
             Ok(sight) => sight,
-            Err(error) => return self.findings.push(DoctorFinding::Journal { error }),
+            Err(error) => return self.add(DoctorFinding::journal(root, error)),
         };
         if sight.n_torn > 0 {
-            self.findings.push(DoctorFinding::TornJournal {
-                journal: journal.clone(),
-                n_bytes: sight.n_torn,
-            });
+            self.add(DoctorFinding::torn_journal(&short(root, journal), sight.n_torn));
         }
         let Some(Header { path: plan, id }) = sight.owner else {
             return;
@@ -191,25 +183,25 @@ impl DoctorFindings {
         let is_known = id.is_some_and(|id| ids.contains(&id));
         let is_back = origin_of(&plan).is_some_and(|path| is_without_journal(root, path));
         if !is_known && !is_back && !root.join(&plan).exists() {
-            return self.findings.push(DoctorFinding::OrphanJournal { journal, plan });
+            return self.add(DoctorFinding::orphan_journal(&short(root, journal), &plan));
         }
-        self.look_at_claims(root.join(plan));
+        self.look_at_claims(root, &root.join(plan));
     }
 
     /// Reports claims with an expired lease, and claims without one that are older than a day.
-    fn look_at_claims(&mut self, path: PathBuf) {
-        let Ok(source) = load(&path).map(|loaded| loaded.source) else {
+    fn look_at_claims(&mut self, root: &Path, path: &Path) {
+        let Ok(source) = load(path).map(|loaded| loaded.source) else {
             return;
         };
-        let mut inspection = inspect_file(&source, Some(&path), None).inspection;
-        if take_states(&mut inspection, &path).is_err() {
+        let mut inspection = inspect_file(&source, Some(path), None).inspection;
+        if take_states(&mut inspection, path).is_err() {
             return;
         }
         let Some(plan) = inspection.plan.as_ref().map(|linked| &linked.plan) else {
             return;
         };
         let file = PlanFile {
-            path: &path,
+            path,
             id: plan_id(plan),
         };
         let Ok(history) = history(file) else {
@@ -238,7 +230,7 @@ impl DoctorFindings {
         let running = (0..plan.tasks().len()).filter(|ix| plan.tasks()[*ix].status == Status::Running);
         let claims: Vec<String> = running.filter_map(words).collect();
         if !claims.is_empty() {
-            self.findings.push(DoctorFinding::AbandonedClaims { path, claims });
+            self.add(DoctorFinding::abandoned_claims(&short(root, path), &claims));
         }
     }
 
@@ -254,7 +246,7 @@ impl DoctorFindings {
         for place in places.iter().rev().filter(|place| place.log().exists()) {
             // A torn record was never acknowledged. It is cut when the run is resumed.
             match runs::records(&DiskFiles, &place.log()) {
-                Err(error) => self.findings.push(DoctorFinding::Journal { error }),
+                Err(error) => self.add(DoctorFinding::journal(root, error)),
                 Ok(records) => {
                     let plan = runs::header(&place.log()).map(|header| header.path).unwrap_or_default();
                     let mut state = RunState::of(&records);
@@ -265,11 +257,8 @@ impl DoctorFindings {
                         state.mark_interrupted();
                         let id = runs::header(&place.log()).ok().and_then(|header| header.id);
                         note_take_overs(&mut state, &path, id.as_deref());
-                        self.findings.push(DoctorFinding::InterruptedRun {
-                            path,
-                            run: place.id().to_owned(),
-                            n_left: state.n_left(),
-                        });
+                        let path = short(root, &path);
+                        self.add(DoctorFinding::interrupted_run(&path, place.id(), state.n_left()));
                     }
                 }
             }
@@ -293,10 +282,8 @@ impl DoctorFindings {
                 false => program(name).is_some(),
             };
             if !is_there && seen.insert(name.clone()) {
-                missing.push(DoctorFinding::MissingProgram {
-                    program: visible(name).into_owned(),
-                    command: visible(&command_line(&words)).into_owned(),
-                });
+                let command = command_line(&words);
+                missing.push(DoctorFinding::missing_program(&visible(name), &visible(&command)));
             }
         }
         self.findings.append(&mut missing);
@@ -311,21 +298,19 @@ impl DoctorFindings {
         let all = chosen.chain(fallbacks.filter_map(|name| config.agents.get(name)));
         let mut seen = BTreeSet::new();
         let missing = all.filter(|agent| seen.insert(&agent.name) && agent.find_program(root).is_none());
-        let missing = missing.map(|agent| DoctorFinding::MissingAgent {
-            agent: visible(&agent.name).into_owned(),
-            program: visible(agent.program()).into_owned(),
-        });
+        let missing =
+            missing.map(|agent| DoctorFinding::missing_agent(&visible(&agent.name), &visible(agent.program())));
         let mut missing: Vec<DoctorFinding> = missing.collect();
         self.findings.append(&mut missing);
         let config = &self.configuration.config;
         if config.run.agent.is_none() && config.only_agent().is_none() {
-            self.findings.push(DoctorFinding::NoAgent);
+            self.findings.push(DoctorFinding::no_agent());
         }
         if !config.verify.has_rules() {
-            self.findings.push(DoctorFinding::NoVerification);
+            self.findings.push(DoctorFinding::no_verification());
         }
         if self.n_plans == 0 {
-            self.findings.push(DoctorFinding::NoPlan);
+            self.add(DoctorFinding::no_plan());
         }
     }
 
@@ -338,10 +323,7 @@ impl DoctorFindings {
         let sources = self.configuration.sources.iter();
         let mut of_configuration = sources.flat_map(|source| &source.findings);
         of_configuration.any(|found| found.severity == Severity::Error)
-            || self
-                .findings
-                .iter()
-                .any(|finding| finding.severity() == Severity::Error)
+            || self.findings.iter().any(|finding| finding.severity == Severity::Error)
     }
 
     fn look_for_litter(&mut self, root: &Path) {
@@ -351,7 +333,7 @@ impl DoctorFindings {
         for folder in folders {
             let stale = stale_temporaries(&DiskFiles, &folder, SystemTime::now()).into_iter();
             self.findings
-                .extend(stale.map(|path| DoctorFinding::StaleTemporary { path }));
+                .extend(stale.map(|path| DoctorFinding::stale_temporary(&short(root, &path))));
         }
     }
 }

@@ -69,6 +69,12 @@ pub(super) struct AttemptLocation {
     pub(super) of_others: BTreeSet<String>,
 }
 
+impl AttemptLocation {
+    pub(super) fn checkout_folder(&self) -> Option<&Path> {
+        self.checkout.as_ref().map(TaskCheckout::path)
+    }
+}
+
 #[derive(Default)]
 pub(super) struct AttemptWork {
     pub(super) is_unchanged: bool,

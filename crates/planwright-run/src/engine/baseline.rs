@@ -18,12 +18,11 @@ use crate::files::read_text;
 use crate::git::CheckoutSlot;
 use crate::journal::Receipt;
 use crate::layout::STATE_FOLDER;
-use crate::redaction::Redaction;
 use crate::runs::state::failed_commands;
 use crate::shell::command_line;
 use crate::store::overwrite;
 use crate::verify::{self, Check, CheckEnvironment, Logs, Watch};
-use crate::worker::{ProcessMark, StopManner, Workers};
+use crate::worker::{StopManner, Workers};
 
 const MAX_KEPT: usize = 200;
 
@@ -117,16 +116,8 @@ impl Baseline<'_> {
             let made = temporary.make(0);
             fence.give_temporary(made.map_err(RunError::io("a folder for temporary files cannot be made"))?);
         }
-        let limits = &self.request.config.run.limits;
-        let scene = CheckEnvironment {
-            fence,
-            redaction: Redaction::of_environment(&base.environment),
-            environment: base.environment.clone(),
-            mark: ProcessMark::new([("PLANWRIGHT_CHECK", format!("{}-{}", std::process::id(), clock::now()))]),
-            max_log_bytes: limits.log_bytes,
-            grace: limits.grace,
-            folder: base.folder.clone(),
-        };
+        let config = &self.request.config.run;
+        let scene = CheckEnvironment::of_no_attempt(config, base.folder.clone(), base.environment.clone(), fence);
         verify::run_all(workers, checks, &scene, &logs, base.commit.as_deref(), view)
             .map_err(|_| RunError::refused("interrupted before the first attempt", "nothing was changed"))
     }
@@ -161,12 +152,7 @@ impl Baseline<'_> {
     }
 
     fn check_of(&self, command: &Command) -> Check {
-        Check {
-            command: command.clone(),
-            timeout: self.request.config.verify.timeout,
-            covers: Vec::new(),
-            from_plan: false,
-        }
+        Check::of(command, self.request.config.verify.timeout)
     }
 
     fn open_base(&self) -> Result<BaselineTarget, RunError> {

@@ -127,19 +127,11 @@ fn is_used_by_another(snapshot: &PlanSnapshot, name: &str) -> bool {
 pub(super) fn missing_work(snapshot: &PlanSnapshot, repository: &Repository, start: &str) -> Option<String> {
     let mut own = runs::of_plan(&DiskFiles, snapshot.place(), plan_id(snapshot.plan())).ok()?;
     let state = own.find_map(|run| run.state(&DiskFiles).ok().filter(|state| state.conditions.is_some()))?;
-    let landed = state
-        .tasks()
-        .iter()
-        .flat_map(|task| &task.attempts)
-        .filter_map(|attempt| {
-            let merged = attempt.landing.merged.as_ref().filter(|merged| merged.passed)?;
-            Some((attempt.verification.at.clone()?, merged.commit.clone()?))
-        });
-    let (_, last) = landed.max()?;
-    let branch = state.conditions?.branch;
-    let is_there = repository.has_landed(&last, start).unwrap_or(true);
+    let last = state.last_landed_commit()?;
+    let branch = &state.conditions.as_ref()?.branch;
+    let is_there = repository.has_landed(last, start).unwrap_or(true);
     (!is_there).then(|| {
-        let short = last.get(..12).unwrap_or(&last);
+        let short = last.get(..12).unwrap_or(last);
         format!("work of the last run is not part of this one: it is commit {short}, which landed on `{branch}`")
     })
 }

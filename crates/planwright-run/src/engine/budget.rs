@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use planwright_core::text::count;
+
 use crate::config::Budget;
 use crate::config::units::duration_text;
 use crate::runs::Spent;
@@ -36,11 +38,10 @@ impl Spent {
         let tokens = budget.tokens.filter(|most| n_tokens >= *most);
         let attempts = budget.attempts.filter(|most| self.n_attempts >= *most);
         let duration = budget.duration.filter(|most| passed >= *most);
-        let plural = |n: u64| if n == 1 { "" } else { "s" };
         let spent = [
             cost.map(|most| (format!("${most:.2}"), "cost")),
-            tokens.map(|most| (format!("{most} token{}", plural(most)), "tokens")),
-            attempts.map(|most| (format!("{most} attempt{}", plural(most)), "attempts")),
+            tokens.map(|most| (count(most, "token"), "tokens")),
+            attempts.map(|most| (count(most, "attempt"), "attempts")),
             duration.map(|most| (duration_text(most), "duration")),
         ];
         let (most, setting) = spent.into_iter().flatten().next()?;

@@ -1,6 +1,6 @@
 //! Names tasks and files in sentences: the first ones, and how many more there are.
 
-use planwright_core::text::visible;
+use planwright_core::text::{self, visible};
 
 const MAX_NAMED: usize = 5;
 
@@ -10,12 +10,7 @@ pub(super) fn listed(names: &[impl AsRef<str>]) -> String {
 }
 
 pub(super) fn and_more(words: impl ExactSizeIterator<Item = String>) -> String {
-    let n_more = words.len().saturating_sub(MAX_NAMED);
-    let named: Vec<String> = words.take(MAX_NAMED).collect();
-    match n_more {
-        0 => named.join(", "),
-        more => format!("{} and {more} more", named.join(", ")),
-    }
+    text::listed(words, MAX_NAMED)
 }
 
 #[cfg(test)]

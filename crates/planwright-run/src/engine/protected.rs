@@ -303,12 +303,7 @@ mod tests {
     use std::time::Duration;
 
     fn protection(command: Command, patterns: &[&str]) -> Protection {
-        let check = Check {
-            command,
-            timeout: Duration::ZERO,
-            covers: Vec::new(),
-            from_plan: false,
-        };
+        let check = Check::of(&command, Duration::ZERO);
         let patterns: Vec<String> = patterns.iter().map(|pattern| (*pattern).to_owned()).collect();
         Protection::of(&[check], &patterns, "")
     }
@@ -357,12 +352,7 @@ mod tests {
         }
         let escapes = protection(Command::Shell("sh ../other/check.sh".to_owned()), &[]);
         assert!(escapes.is_empty() || !escapes.covers("other/check.sh"));
-        let checks = [Check {
-            command: Command::Shell("sh check.sh".to_owned()),
-            timeout: Duration::ZERO,
-            covers: Vec::new(),
-            from_plan: false,
-        }];
+        let checks = [Check::of(&Command::Shell("sh check.sh".to_owned()), Duration::ZERO)];
         assert!(Protection::of(&checks, &[], "api").covers("api/check.sh"));
     }
 

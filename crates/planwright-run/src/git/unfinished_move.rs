@@ -5,6 +5,7 @@ use std::fs;
 use std::io::{self, Read, Write as _};
 use std::path::{Path, PathBuf};
 
+use planwright_core::text::listed;
 use serde::{Deserialize, Serialize};
 
 use super::GitError;
@@ -51,14 +52,9 @@ impl UndoneMove {
                 format!("{before}; your files were set back to what they were")
             }
             UndoneMove::SetBack { except } => {
-                let shown: Vec<&str> = except.iter().take(5).map(String::as_str).collect();
-                let more = match except.len().saturating_sub(shown.len()) {
-                    0 => String::new(),
-                    n => format!(" and {n} more"),
-                };
                 format!(
-                    "{before}; your files were set back to what they were, except what was changed since: {}{more}",
-                    shown.join(", ")
+                    "{before}; your files were set back to what they were, except what was changed since: {}",
+                    listed(except.iter(), 5)
                 )
             }
             UndoneMove::LeftAlone { branch } => format!(

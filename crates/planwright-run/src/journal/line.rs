@@ -26,9 +26,17 @@ struct OwnLine<'a, Body: ?Sized> {
     body: &'a Body,
 }
 
-/// Returns a record as JSON, in one line.
-pub(crate) fn to_line(seq: u64, time: &str, kind: &str, body: &RawValue) -> serde_json::Result<String> {
-    serde_json::to_string(&OwnLine { seq, time, kind, body })
+/// A record of a kind that this version does not know.
+#[derive(Clone, Debug)]
+pub struct UnknownRecord {
+    /// The kind.
+    pub kind: String,
+    /// The record, as JSON.
+    pub body: Box<RawValue>,
+}
+
+pub(crate) fn is_false(value: &bool) -> bool {
+    !value
 }
 
 /// Writes a record as JSON, in one line without its end.
@@ -41,3 +49,44 @@ pub(crate) fn write_line(
 ) -> serde_json::Result<()> {
     serde_json::to_writer(out, &OwnLine { seq, time, kind, body })
 }
+
+/// Names the kinds of an event that have a body of their own, both ways. Any other kind is kept as it was read.
+macro_rules! record_kinds {
+    ($event:ident, $($name:literal => $kind:ident),* $(,)?) => {
+        impl $event {
+            pub fn name(&self) -> &str {
+                match self {
+                    $($event::$kind(_) => $name,)*
+                    $event::Other(other) => &other.kind,
+                }
+            }
+
+            /// Writes the record as JSON, in one line without its end.
+            pub(crate) fn write(&self, out: &mut Vec<u8>, seq: u64, time: &str) -> serde_json::Result<()> {
+                match self {
+                    $($event::$kind(body) => write_line(out, seq, time, $name, body),)*
+                    $event::Other(other) => write_line(out, seq, time, &other.kind, &other.body),
+                }
+            }
+
+            /// Returns the record as JSON, in one line without its end.
+            pub(crate) fn to_json(&self, seq: u64, time: &str) -> serde_json::Result<String> {
+                let mut json = Vec::new();
+                self.write(&mut json, seq, time)?;
+                // What serde_json writes is text.
+                Ok(String::from_utf8_lossy(&json).into_owned())
+            }
+
+            fn from_wire(name: &str, body: &RawValue) -> serde_json::Result<Self> {
+                Ok(match name {
+                    $($name => $event::$kind(serde_json::from_str(body.get())?),)*
+                    name => $event::Other(UnknownRecord {
+                        kind: name.to_owned(),
+                        body: body.to_owned(),
+                    }),
+                })
+            }
+        }
+    };
+}
+pub(crate) use record_kinds;

@@ -19,10 +19,13 @@ pub(crate) use belonging::{follow, history_of, open_for};
 pub use frame::{Header, VERSION};
 pub use history::{ChangeOutcome, History, JournalTaskState, PastChange};
 pub use hunks::Hunk;
+pub use line::UnknownRecord;
 pub use wire::{
     ChangeRecord, Claimed, CutTail, DepartureRecord, External, Identified, JournalEvent, Lost, ManualVerification,
-    PathChange, Receipt, Record, SettledChange, StateChange, TextChange, UnknownRecord,
+    PathChange, Receipt, Record, SettledChange, StateChange, TextChange,
 };
+
+use planwright_core::text::count;
 
 use crate::digest::Digest;
 use crate::files::Files;
@@ -103,7 +106,7 @@ impl std::fmt::Display for JournalRepair {
                     f,
                     "cut what was never finished from the end of `{}` ({})",
                     journal.display(),
-                    counted_bytes(*n_bytes)
+                    count(*n_bytes, "byte")
                 )
             }
             JournalRepair::Settled { change, outcome } => {
@@ -131,14 +134,6 @@ impl std::fmt::Display for JournalRepair {
                 f.write_str("the change is made, but the journal could not be told so; the next change will see to it")
             }
         }
-    }
-}
-
-/// Returns a number of bytes in words.
-pub(crate) fn counted_bytes(n_bytes: u64) -> String {
-    match n_bytes {
-        1 => "1 byte".to_owned(),
-        n => format!("{n} bytes"),
     }
 }
 
@@ -242,7 +237,7 @@ impl<'f> Journal<'f> {
         let mut records = Vec::new();
         let mut seq = self.history.next_seq();
         for kind in self.first.iter().chain([&kind]) {
-            let json = wire::to_json(seq, time, kind).map_err(|error| self.failed(error.into()))?;
+            let json = kind.to_json(seq, time).map_err(|error| self.failed(error.into()))?;
             lines += &frame::record_line(&json);
             let end = self.history.bytes.len() + lines.len() - 1;
             records.push(end - json.len()..end);

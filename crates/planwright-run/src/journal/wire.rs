@@ -1,10 +1,10 @@
 //! The stored form of journal records. The format is stable: fields and kinds are added, never changed; unknown ones are kept.
 
 use serde::{Deserialize, Serialize};
-use serde_json::value::{RawValue, to_raw_value};
+use serde_json::value::RawValue;
 
 use super::hunks::Hunk;
-use super::line::{RecordLine, to_line};
+use super::line::{RecordLine, UnknownRecord, is_false, record_kinds, write_line};
 use crate::digest::Digest;
 
 #[derive(Clone, Debug)]
@@ -156,10 +156,6 @@ pub struct Receipt {
     pub tree: Option<String>,
 }
 
-fn is_false(value: &bool) -> bool {
-    !value
-}
-
 /// A change of a text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TextChange {
@@ -252,20 +248,6 @@ pub struct CutTail {
     pub text: String,
 }
 
-/// A record of a kind that this version does not know.
-#[derive(Clone, Debug)]
-pub struct UnknownRecord {
-    pub kind: String,
-    /// The record, as JSON.
-    pub body: Box<RawValue>,
-}
-
-/// Returns a record as JSON, in one line.
-pub(crate) fn to_json(seq: u64, time: &str, kind: &JournalEvent) -> serde_json::Result<String> {
-    let (name, body) = kind.to_wire()?;
-    to_line(seq, time, name, &body)
-}
-
 impl Record {
     /// Parses a record. An unknown kind is no error; a known kind that cannot be parsed is one.
     pub(crate) fn from_json(json: &[u8]) -> serde_json::Result<Self> {
@@ -278,57 +260,16 @@ impl Record {
     }
 }
 
-impl JournalEvent {
-    /// Returns the name of the kind.
-    pub fn name(&self) -> &str {
-        match self {
-            JournalEvent::Change(_) => "change",
-            JournalEvent::Landed(_) => "landed",
-            JournalEvent::Void(_) => "void",
-            JournalEvent::Lost(_) => "lost",
-            JournalEvent::External(_) => "external",
-            JournalEvent::Verified(_) => "verified",
-            JournalEvent::Moved(_) => "moved",
-            JournalEvent::Leaving(_) => "leaving",
-            JournalEvent::Identified(_) => "identified",
-            JournalEvent::Cut(_) => "cut",
-            JournalEvent::Other(other) => &other.kind,
-        }
-    }
-
-    fn to_wire(&self) -> serde_json::Result<(&str, Box<RawValue>)> {
-        let body = match self {
-            JournalEvent::Change(change) => to_raw_value(change),
-            JournalEvent::Landed(settled) | JournalEvent::Void(settled) => to_raw_value(settled),
-            JournalEvent::Lost(lost) => to_raw_value(lost),
-            JournalEvent::External(external) => to_raw_value(external),
-            JournalEvent::Verified(verified) => to_raw_value(verified),
-            JournalEvent::Moved(renamed) => to_raw_value(renamed),
-            JournalEvent::Leaving(leaving) => to_raw_value(leaving),
-            JournalEvent::Identified(identified) => to_raw_value(identified),
-            JournalEvent::Cut(cut) => to_raw_value(cut),
-            JournalEvent::Other(other) => Ok(other.body.clone()),
-        }?;
-        Ok((self.name(), body))
-    }
-
-    fn from_wire(name: &str, body: &RawValue) -> serde_json::Result<Self> {
-        let json = body.get();
-        Ok(match name {
-            "change" => JournalEvent::Change(serde_json::from_str(json)?),
-            "landed" => JournalEvent::Landed(serde_json::from_str(json)?),
-            "void" => JournalEvent::Void(serde_json::from_str(json)?),
-            "lost" => JournalEvent::Lost(serde_json::from_str(json)?),
-            "external" => JournalEvent::External(serde_json::from_str(json)?),
-            "verified" => JournalEvent::Verified(serde_json::from_str(json)?),
-            "moved" => JournalEvent::Moved(serde_json::from_str(json)?),
-            "leaving" => JournalEvent::Leaving(serde_json::from_str(json)?),
-            "identified" => JournalEvent::Identified(serde_json::from_str(json)?),
-            "cut" => JournalEvent::Cut(serde_json::from_str(json)?),
-            name => JournalEvent::Other(UnknownRecord {
-                kind: name.to_owned(),
-                body: body.to_owned(),
-            }),
-        })
-    }
+record_kinds! {
+    JournalEvent,
+    "change" => Change,
+    "landed" => Landed,
+    "void" => Void,
+    "lost" => Lost,
+    "external" => External,
+    "verified" => Verified,
+    "moved" => Moved,
+    "leaving" => Leaving,
+    "identified" => Identified,
+    "cut" => Cut,
 }

@@ -12,13 +12,12 @@ pub(crate) use live::holder_of_id;
 pub use live::{LiveRun, RunLock, holder, live_runs};
 pub use log::{Follower, Resumed, RunLog, header, records};
 pub use place::{AttemptPlace, RunPlace, list, runs_folder};
-pub(crate) use record::tokens;
 pub use record::{
     AgentChoiceRecord, Approved, AttemptRecord, Begun, CandidateRecord, Conditions, Conflicted, Drifted, Finished,
-    HeldWork, IsolationMode, LandingRecord, LogCut, Merged, MovedTask, OtherEvent, Outcome, PlanEditRecord,
-    ProcessStartRecord, Projected, Receipt, RemarkKind, RemarkRecord, RenamedTask, Replanned, RequestRecord, Resting,
-    RunEndRecord, RunEvent, RunRecord, RunStanding, SkippedTask, Spent, StopReason, Stopping, TaskRecord,
-    VerificationContract, VerificationRecord, WorkspaceFolder,
+    HeldWork, IsolationMode, LandingRecord, LogCut, Merged, MovedTask, Outcome, PlanEditRecord, ProcessStartRecord,
+    Projected, Receipt, RemarkKind, RemarkRecord, RenamedTask, Replanned, RequestRecord, Resting, RunEndRecord,
+    RunEvent, RunRecord, RunStanding, SkippedTask, Spent, StopReason, Stopping, TaskRecord, VerificationContract,
+    VerificationRecord, WorkspaceFolder,
 };
 pub use requests::{ControlRequest, Requests, ask};
 pub use seen::{SeenOrUnreadable, SeenRun, of_plan, seen};

@@ -20,6 +20,8 @@ pub use rules::{Check, TaskChecks, contract_of, criteria};
 pub use series::{Logs, VerificationInterrupted, Watch, all_passed, run_all};
 
 use crate::caller;
+use crate::clock;
+use crate::config::RunConfig;
 use crate::digest::Digest;
 use crate::error_chain::with_causes;
 use crate::fence::Fence;
@@ -45,6 +47,26 @@ pub struct CheckEnvironment {
     pub grace: Duration,
     /// The fence of commands that do not opt out.
     pub fence: Option<Fence>,
+}
+
+impl CheckEnvironment {
+    /// Returns that of commands which belong to no attempt of a run.
+    pub fn of_no_attempt(
+        config: &RunConfig,
+        folder: PathBuf,
+        environment: Vec<(OsString, OsString)>,
+        fence: Option<Fence>,
+    ) -> Self {
+        CheckEnvironment {
+            folder,
+            redaction: Redaction::of_environment(&environment),
+            environment,
+            mark: ProcessMark::new([("PLANWRIGHT_CHECK", format!("{}-{}", std::process::id(), clock::now()))]),
+            max_log_bytes: config.limits.log_bytes,
+            grace: config.limits.grace,
+            fence,
+        }
+    }
 }
 
 /// Returns the process of a check: no shell unless the command names one, no input, no limit but its timeout. Its output goes to the log.
@@ -117,11 +139,13 @@ pub fn folder(root: &Path, plan: &Plan, task_ix: usize) -> Result<PathBuf, Folde
     let folder = root.join(named);
     let real = std::fs::canonicalize(&folder).map_err(missing)?;
     let real_root = std::fs::canonicalize(root).map_err(missing)?;
-    match () {
-        // A link may lead anywhere.
-        () if !real.starts_with(real_root) => Err(outside()),
-        () if !real.is_dir() => Err(FolderError::Missing(named.to_owned())),
-        () => Ok(folder),
+    // A link may lead anywhere.
+    if !real.starts_with(real_root) {
+        return Err(outside());
+    }
+    match real.is_dir() {
+        true => Ok(folder),
+        false => Err(FolderError::Missing(named.to_owned())),
     }
 }
 

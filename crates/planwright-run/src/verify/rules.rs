@@ -37,6 +37,18 @@ pub struct Check {
     pub from_plan: bool,
 }
 
+impl Check {
+    /// Returns a command that is run for no rule: a setup command, or one of those that verify every task.
+    pub fn of(command: &Command, timeout: Duration) -> Self {
+        Check {
+            command: command.clone(),
+            timeout,
+            covers: Vec::new(),
+            from_plan: false,
+        }
+    }
+}
+
 pub fn contract_of(plan: &Plan, task: &Task) -> VerificationContract {
     let kind = plan.task_str(task, Field::TaskKind).map(str::trim);
     VerificationContract {
@@ -154,10 +166,8 @@ impl Collected {
         let place = *self.places.entry(command.arguments()).or_insert(self.checks.len());
         let Some(known) = self.checks.get_mut(place) else {
             self.checks.push(Check {
-                command: command.clone(),
-                timeout,
                 covers: vec![covers.to_owned()],
-                from_plan: false,
+                ..Check::of(command, timeout)
             });
             return;
         };

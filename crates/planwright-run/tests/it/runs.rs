@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use planwright_run::files::{DiskFiles, Files};
-use planwright_run::journal::{Header, JournalError};
+use planwright_run::journal::{Header, JournalError, UnknownRecord};
 use planwright_run::runs::{
-    AttemptRecord, Begun, Finished, Follower, OtherEvent, Outcome, RunEvent, RunLog, RunPlace, RunRecord, list, records,
+    AttemptRecord, Begun, Finished, Follower, Outcome, RunEvent, RunLog, RunPlace, RunRecord, list, records,
 };
 
 use crate::faulty::{Fault, FaultyFiles};
@@ -245,7 +245,7 @@ fn logs_of_other_versions_are_read_as_far_as_they_are_understood() {
     let path = log_in(folder.path());
     write(&DiskFiles, &path).expect("written");
     // What a later version adds is kept as it is.
-    let later = OtherEvent {
+    let later = UnknownRecord {
         kind: "teleported".to_owned(),
         body: serde_json::value::RawValue::from_string(r#"{"to":"mars"}"#.to_owned()).expect("JSON"),
     };
@@ -254,7 +254,10 @@ fn logs_of_other_versions_are_read_as_far_as_they_are_understood() {
     log.commit().expect("durable");
     let found = records(&DiskFiles, &path).expect("read");
     assert_eq!(found[5].event.name(), "teleported");
-    assert_eq!(found[5].event.body().expect("a body").get(), r#"{"to":"mars"}"#);
+    let RunEvent::Other(kept) = &found[5].event else {
+        panic!("{:?}", found[5]);
+    };
+    assert_eq!(kept.body.get(), r#"{"to":"mars"}"#);
     let mut resumed = RunLog::resume(&DiskFiles, &path).expect("it goes on");
     assert_eq!(resumed.log.add(TIME, &starting("c")).expect("added"), 7);
 }

@@ -4,7 +4,7 @@ mod overview;
 
 use std::path::Path;
 
-use planwright_core::diagnostic::{Diagnostic, Severity};
+use planwright_core::diagnostic::Diagnostic;
 use planwright_run::config::Configuration;
 use planwright_run::doctor::{DoctorFinding, examine_workspace};
 use planwright_run::files::DiskFiles;
@@ -91,7 +91,7 @@ pub fn doctor(
         && !health.has_errors()
     {
         let obstacle = obstacle(&RunPlanRequest::default(), found);
-        let finding = |RunObstacle { message, help }| DoctorFinding::CannotRun { message, help };
+        let finding = |RunObstacle { message, help }| DoctorFinding::cannot_run(&message, help);
         health.findings.extend(obstacle.map(finding));
     }
     let mut findings: Vec<DoctorFindingReport> = in_configuration(&health.configuration, &root).collect();
@@ -118,14 +118,11 @@ pub fn doctor(
 
 fn finding(found: &DoctorFinding) -> DoctorFindingReport {
     DoctorFindingReport {
-        id: found.id(),
-        severity: match found.severity() {
-            Severity::Error => "error",
-            _ => "warning",
-        },
-        path: found.path().map(|path| path.to_string_lossy().into_owned()),
-        message: found.to_string(),
-        help: found.help(),
+        id: found.id,
+        severity: found.severity.as_str(),
+        path: found.path.as_ref().map(|path| path.to_string_lossy().into_owned()),
+        message: found.message.clone(),
+        help: found.help.clone(),
         range: None,
     }
 }

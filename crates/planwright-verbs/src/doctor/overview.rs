@@ -86,7 +86,7 @@ fn git_words(root: &Path, health: &mut DoctorFindings) -> String {
         Err(error) => return format!("cannot be asked: {}", one_line(&error.to_string())),
     };
     if let Some(what) = unfinished(&repository) {
-        health.add(DoctorFinding::UnfinishedGit { what: what.to_owned() });
+        health.add(DoctorFinding::unfinished_git(what));
     }
     let branch = repository.branch().ok().flatten();
     let branch = branch.map_or_else(
@@ -185,15 +185,12 @@ fn verification_words(
     };
     let ended = trial.try_command(command)?;
     if let Some(setup) = ended.failed_setup {
-        health.add(DoctorFinding::CannotRun {
-            message: format!("`{setup}` of run.setup fails, so that nothing is verified"),
-            help: "correct `run.setup` in planwright.toml".to_owned(),
-        });
+        health.add(DoctorFinding::cannot_run(
+            &format!("`{setup}` of run.setup fails, so that nothing is verified"),
+            "correct `run.setup` in planwright.toml".to_owned(),
+        ));
     } else if !matches!(ended.result, TrialResult::Passed | TrialResult::NoTests) {
-        health.add(DoctorFinding::VerificationFails {
-            command: line.clone(),
-            ended: ended.words.clone(),
-        });
+        health.add(DoctorFinding::verification_fails(&line, &ended.words));
     }
     Ok(format!("`{line}`: {}", ended.words))
 }
@@ -242,8 +239,7 @@ fn disk_words(
     let home = match home {
         Ok(home) => home,
         Err(message) => {
-            let help = CHECKOUTS_HELP.to_owned();
-            health.add(DoctorFinding::CannotRun { message, help });
+            health.add(DoctorFinding::cannot_run(&message, CHECKOUTS_HELP.to_owned()));
             return "no checkouts can be made".to_owned();
         }
     };
@@ -253,7 +249,7 @@ fn disk_words(
         return "unknown".to_owned();
     };
     if free < LITTLE {
-        health.add(DoctorFinding::LittleSpace { n_bytes: free });
+        health.add(DoctorFinding::little_space(free));
     }
     match free {
         PLENTY.. => "more than 10 GB free for checkouts".to_owned(),

@@ -1,6 +1,6 @@
 //! Writes the text of a new `planwright.toml`.
 
-use planwright_run::config::Command;
+use planwright_run::config::{Command, quoted};
 
 /// The settings of a new file.
 pub(super) struct Settings<'s> {
@@ -86,11 +86,6 @@ fn written(command: &Command) -> String {
         Command::Shell(line) => quoted(line),
         Command::Unfenced(_) => String::new(),
     }
-}
-
-/// Returns a text as a TOML string. JSON's escapes are a part of TOML's.
-fn quoted(text: &str) -> String {
-    serde_json::Value::String(text.to_owned()).to_string()
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use self::post_merge::after_landing;
 use crate::configuration::sound_config;
 use crate::face::{Failure, Result, Workspace};
 use crate::plans::{open_file, refuse_in_attempt};
-use crate::run_history::{RunScope, RunStatus, judged, last_commit};
+use crate::run_history::{RunScope, RunStatus, judged};
 use crate::text::{count, one_line, short_commit, shown_name, some_of};
 use crate::verification::VerificationObserver;
 use planwright_core::plan::State;
@@ -254,10 +254,7 @@ impl Landing {
             .map(|linked| &linked.plan);
         let state_of =
             |task: &TaskRun| plan.and_then(|plan| plan.tasks().get(plan.find_task(&task.task)?)?.status.state());
-        let has_landed = |task: &&TaskRun| {
-            let merged = task.last().and_then(|last| last.landing.merged.as_ref());
-            merged.is_some_and(|merged| merged.passed) && self.tasks.contains(&task.task)
-        };
+        let has_landed = |task: &&TaskRun| task.landed().is_some() && self.tasks.contains(&task.task);
         let tasks = || self.state.tasks().iter().filter(has_landed);
         let is_waiting = |task: &&TaskRun| task.state == TaskState::Review && state_of(task) == Some(State::Running);
         let is_rejected = |task: &&TaskRun| {
@@ -487,11 +484,11 @@ fn take_lock(home: &CheckoutHome) -> Result<PlanLock> {
 
 /// Returns the error for a missing branch, with the command that restores it.
 fn gone(branch: &str, state: &RunState) -> Failure {
-    let help = match last_commit(state) {
+    let help = match state.last_landed_commit() {
         Some(commit) => format!(
             "if you deleted it after it had landed, nothing is left to do; else bring it back: git branch {} {}",
             argument(branch),
-            short_commit(&commit)
+            short_commit(commit)
         ),
         None => "no work has landed on it: `planwright run` makes it again".to_owned(),
     };

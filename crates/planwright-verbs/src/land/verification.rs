@@ -8,16 +8,14 @@ use crate::text::one_line;
 use crate::verification::{Series, VerificationObserver, fence_of};
 use planwright_run::caller;
 use planwright_run::checkout_home::CheckoutHome;
-use planwright_run::clock;
 use planwright_run::config;
 use planwright_run::fence::{ProcessFolders, TemporaryFolders};
 use planwright_run::git::{CheckoutSlot, FrozenSettings, Pool};
 use planwright_run::journal::Receipt;
 use planwright_run::preparation::Preparation;
-use planwright_run::redaction::Redaction;
 use planwright_run::shell::command_line;
 use planwright_run::verify::{self, Check, CheckEnvironment, Logs, TaskChecks};
-use planwright_run::worker::{self, ProcessMark};
+use planwright_run::worker;
 
 use super::{Landing, outside};
 
@@ -111,15 +109,8 @@ impl Landing {
             environment: &environment,
             ..ProcessFolders::default()
         };
-        let scene = CheckEnvironment {
-            fence: fence_of(&self.config, &ground, &mut temporary)?,
-            folder: root.to_owned(),
-            redaction: Redaction::of_environment(&environment),
-            environment,
-            mark: ProcessMark::new([("PLANWRIGHT_CHECK", format!("{}-{}", std::process::id(), clock::now()))]),
-            max_log_bytes: self.config.run.limits.log_bytes,
-            grace: self.config.run.limits.grace,
-        };
+        let fence = fence_of(&self.config, &ground, &mut temporary)?;
+        let scene = CheckEnvironment::of_no_attempt(&self.config.run, root.to_owned(), environment, fence);
         let logs = Logs::create(&place.root, &place.relative, task)
             .map_err(|error| Failure::environment(&error, "check that you may write to `.planwright`"))?;
         let receipts = Series::begin(observer)?.run(&checks, &scene, &logs, Some(commit), Some(slot), observer);
@@ -129,12 +120,7 @@ impl Landing {
     }
 
     fn setup_check(&self, command: &config::Command) -> Check {
-        Check {
-            command: command.clone(),
-            timeout: self.config.verify.timeout,
-            covers: Vec::new(),
-            from_plan: false,
-        }
+        Check::of(command, self.config.verify.timeout)
     }
 
     /// Returns the commands that verify the result, each with its task: those of every task whose work is included. A command runs once, or

@@ -3,7 +3,7 @@
 use planwright_run::config::{self, Configuration, IsolationSetting};
 use planwright_run::engine::{self, AskedRun, RunError, RunOptions, TaskSelection};
 use planwright_run::fence;
-use planwright_run::runs::state::RunState;
+use planwright_run::runs::state::{RunState, TaskRun};
 use planwright_run::worker::Workers;
 use planwright_run::workspace::root_of;
 
@@ -102,9 +102,7 @@ impl<'f> ApprovedLanding<'f> {
             Ok(outcome) => outcome,
             Err(error) => return Ok(Landed::NotYet(error.to_string())),
         };
-        let run = outcome.state.task(task).and_then(|run| run.last());
-        let merged = run.and_then(|last| last.landing.merged.as_ref());
-        Ok(match merged.filter(|merged| merged.passed) {
+        Ok(match outcome.state.task(task).and_then(TaskRun::landed) {
             Some(merged) => Landed::On {
                 branch: merged.branch.clone(),
                 commit: merged.commit.clone(),

@@ -13,7 +13,6 @@ use planwright_core::schedule::ScheduleStatus;
 use planwright_run::config::{self, Configuration};
 use planwright_run::engine::{self, PreparedRun, Preview, RunError, RunOptions, RunOutcome, RunRequest};
 use planwright_run::revise;
-use planwright_run::runs::state::AttemptRun;
 use planwright_run::runs::{Replanned, Spent};
 use planwright_run::shell::argument;
 use planwright_run::worker::Workers;
@@ -360,12 +359,15 @@ fn remark_unwritten(workspace: &Workspace, outcome: &RunOutcome) {
 /// Returns whether work landed on the checked-out branch.
 fn has_landed_here(outcome: &RunOutcome) -> bool {
     let state = &outcome.state;
-    let has_landed = |attempt: &AttemptRun| attempt.landing.merged.as_ref().is_some_and(|merged| merged.passed);
     let is_here = state
         .conditions
         .as_ref()
         .is_some_and(|conditions| conditions.is_current);
-    is_here && state.tasks().iter().any(|task| task.attempts.iter().any(has_landed))
+    is_here
+        && state
+            .tasks()
+            .iter()
+            .any(|task| task.attempts.iter().any(|attempt| attempt.landed().is_some()))
 }
 
 fn order_of<'a>(found: &'a FoundPlan, configuration: &'a Configuration, options: &'a RunOptions) -> RunRequest<'a> {

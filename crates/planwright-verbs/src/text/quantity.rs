@@ -1,5 +1,6 @@
 //! Durations, money, tokens and times as words.
 
+pub use planwright_core::text::count;
 use planwright_run::clock::to_the_second;
 
 /// Returns a duration in words: `0.4s`, `12s`, `2m 13s`, `1h 04m`.
@@ -27,14 +28,6 @@ pub fn tokens(number: u64) -> String {
         0..1_000 => number.to_string(),
         1_000..1_000_000 => format!("{:.1}k", number as f64 / 1e3),
         _ => format!("{:.1}M", number as f64 / 1e6),
-    }
-}
-
-/// Returns a number of things: `1 task`, `2 tasks`.
-pub fn count(number: u64, thing: &str) -> String {
-    match number {
-        1 => format!("1 {thing}"),
-        number => format!("{number} {thing}s"),
     }
 }
 

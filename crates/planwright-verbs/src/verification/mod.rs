@@ -8,16 +8,13 @@ mod trial;
 use std::path::PathBuf;
 
 use planwright_core::plan::Plan;
-use planwright_run::clock;
 use planwright_run::config::Config;
 use planwright_run::fence::{ProcessFolders, TemporaryFolders};
 use planwright_run::git::{Repository, commit_at};
 use planwright_run::journal::{ManualVerification, Receipt};
 use planwright_run::layout::PlanPlace;
-use planwright_run::redaction::Redaction;
 use planwright_run::shell::command_line;
 use planwright_run::verify::{self, CheckEnvironment, Logs, TaskChecks, passed};
-use planwright_run::worker::ProcessMark;
 
 pub use self::observer::*;
 pub use self::report::*;
@@ -119,7 +116,6 @@ impl Verifier {
             let message = format!("`{}` cannot be verified: {error}", shown_name(&name));
             Failure::problem(message, "correct the plan, or make the folder")
         })?;
-        let mark = format!("{}-{}", std::process::id(), clock::now());
         let environment = verify::environment(std::env::vars_os(), &self.place.target, &name, &folder);
         let repository = Repository::around(&self.place.root).ok().flatten();
         let common = repository
@@ -134,15 +130,12 @@ impl Verifier {
             ..ProcessFolders::default()
         };
         let fence = fence_of(&self.config, &ground, &mut self.temporary)?;
-        Ok(CheckEnvironment {
+        Ok(CheckEnvironment::of_no_attempt(
+            &self.config.run,
             folder,
-            redaction: Redaction::of_environment(&environment),
             environment,
-            mark: ProcessMark::new([("PLANWRIGHT_CHECK", mark)]),
-            max_log_bytes: self.config.run.limits.log_bytes,
-            grace: self.config.run.limits.grace,
             fence,
-        })
+        ))
     }
 }
 

@@ -3,17 +3,15 @@
 use std::path::Path;
 use std::time::Duration;
 
-use planwright_run::clock;
 use planwright_run::config::{Command, Config};
 use planwright_run::fence::{ProcessFolders, TemporaryFolders};
 use planwright_run::files::read_text;
 use planwright_run::git::Repository;
-use planwright_run::redaction::Redaction;
 use planwright_run::runs::Receipt;
 use planwright_run::setup::candidates;
 use planwright_run::setup::trial::TrialCheckout;
 use planwright_run::verify::{self, Check, CheckEnvironment, Logs};
-use planwright_run::worker::{self, ProcessMark};
+use planwright_run::worker;
 use serde::Serialize;
 
 use super::command_words;
@@ -114,15 +112,8 @@ impl<'t> Trial<'t> {
         };
         let n_setup = commands.len();
         commands.push(command.clone());
-        let checks: Vec<Check> = commands
-            .into_iter()
-            .map(|command| Check {
-                command,
-                timeout: self.config.verify.timeout.min(MAX_TRIAL),
-                covers: Vec::new(),
-                from_plan: false,
-            })
-            .collect();
+        let check = |command: &Command| Check::of(command, self.config.verify.timeout.min(MAX_TRIAL));
+        let checks: Vec<Check> = commands.iter().map(check).collect();
         let ground = ProcessFolders {
             writable: &[self.checkout.slot.path()],
             readable: &self.checkout.object_folders,
@@ -130,15 +121,9 @@ impl<'t> Trial<'t> {
             ..ProcessFolders::default()
         };
         let mut temporary = TemporaryFolders::default();
-        let scene = CheckEnvironment {
-            fence: fence_of(self.config, &ground, &mut temporary)?,
-            folder: self.checkout.folder.clone(),
-            redaction: Redaction::of_environment(&self.checkout.environment),
-            environment: self.checkout.environment.clone(),
-            mark: ProcessMark::new([("PLANWRIGHT_CHECK", format!("{}-{}", std::process::id(), clock::now()))]),
-            max_log_bytes: self.config.run.limits.log_bytes,
-            grace: self.config.run.limits.grace,
-        };
+        let fence = fence_of(self.config, &ground, &mut temporary)?;
+        let (folder, environment) = (self.checkout.folder.clone(), self.checkout.environment.clone());
+        let scene = CheckEnvironment::of_no_attempt(&self.config.run, folder, environment, fence);
         // Not in the workspace: nothing is written there before all results are known.
         let mut outputs = TemporaryFolders::default();
         let help = "check that you may write to the folder for temporary files";

@@ -110,7 +110,7 @@ fn began(begun: &Begun) -> String {
     format!(
         "{verb}: {}, {}{}{}{}",
         count(begun.n_tasks, "task"),
-        count(begun.slots.into(), "slot"),
+        count(begun.slots, "slot"),
         isolation.unwrap_or_default(),
         by(begun.by.as_deref()),
         begun.replanned.as_ref().map_or_else(String::new, replanned_words)

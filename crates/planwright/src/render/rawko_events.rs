@@ -343,9 +343,8 @@ impl RawkoEvents {
 
 /// Returns whether what a task made is where it belongs: what works on a branch of its own is done when that is merged.
 fn is_merged(task: &TaskRun) -> bool {
-    task.last().is_none_or(|attempt| {
-        attempt.checkout.branch.is_none() || attempt.landing.merged.as_ref().is_some_and(|merged| merged.passed)
-    })
+    task.last()
+        .is_none_or(|attempt| attempt.checkout.branch.is_none() || attempt.landed().is_some())
 }
 
 /// Returns the line that tells of a new version of a plan.

@@ -28,9 +28,8 @@ static PLANNED: Resets<'static> = Resets {
     ],
     task: &[Field::Status, Field::Passes, Field::Skipped],
     answered: &[Field::Status],
-    lenient: &[],
     fresh: &["3.0", "2.2", "pending"],
-    overlooked: &[],
+    ..Resets::NONE
 };
 
 impl DialectWriter for AimiWriter {

@@ -15,12 +15,9 @@ use crate::text::visible;
 pub(super) struct ClidoWriter;
 
 static RESETS: Resets<'static> = Resets {
-    head: &[],
-    task: &[],
     answered: &[Field::Status],
-    lenient: &[],
     fresh: &["pending"],
-    overlooked: &[],
+    ..Resets::NONE
 };
 
 /// The initial values of a planner's plan.

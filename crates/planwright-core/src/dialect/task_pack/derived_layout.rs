@@ -11,6 +11,7 @@ use super::source_plan::SourcePlan;
 use super::task::{PackTask, line};
 use crate::diagnostic::Diagnostic;
 use crate::document::patch::PlainValue;
+use crate::text::count;
 
 /// How long a text in a table may be.
 const CELL_CHARS: usize = 120;
@@ -156,8 +157,8 @@ impl PackLayout<'_> {
         let n_waves = list(&self.contract.value, "execution_waves").len();
         let mut out = format!(
             "- {} in {}, derived from `{}`\n",
-            counted(self.tasks().len(), "task"),
-            counted(n_waves, "wave"),
+            count(self.tasks().len(), "task"),
+            count(n_waves, "wave"),
             self.plan_path
         );
         out.push_str(
@@ -183,12 +184,12 @@ impl PackLayout<'_> {
             (self.plan.requirements.len(), "requirement"),
         ];
         let facts = facts.into_iter().filter(|(n, _)| *n > 0);
-        let mut facts: Vec<String> = facts.map(|(n, what)| counted(n, what)).collect();
+        let mut facts: Vec<String> = facts.map(|(n, what)| count(n, what)).collect();
         facts.insert(0, "a `spec_id`".to_owned());
         format!(
             "`compile`. The plan has {}; its tasks name {}, and {} for others",
             facts.join(", "),
-            counted(files.len(), "file"),
+            count(files.len(), "file"),
             match n_waiting.count() {
                 0 => "none waits".to_owned(),
                 1 => "1 waits".to_owned(),
@@ -331,13 +332,6 @@ impl PackLayout<'_> {
         }
         out.push_str("- when a task's `stop_if` comes true, go back to the source plan\n");
         out
-    }
-}
-
-fn counted(n: usize, noun: &str) -> String {
-    match n {
-        1 => format!("1 {noun}"),
-        n => format!("{n} {noun}s"),
     }
 }
 

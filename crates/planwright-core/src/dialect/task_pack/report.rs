@@ -214,201 +214,82 @@ fn open_in_draft(code: &str) -> Option<&'static str> {
     })
 }
 
-/// Codes for which `check` has a rule of its own.
-const CHECKED_ELSEWHERE: &[&str] = &[
-    "task-pack-contract-json-invalid",
-    "task-pack-contract-tasks-empty",
-    "task-pack-task-dependency-missing",
-    "task-pack-task-id-duplicate",
-];
-
 const REBUILD: &str = "rebuild the pack from its source plan: `planwright tasks regenerate PACK`";
 const REPOSITORY_PATH: &str = "write a path from the repository's root, with / and without .. or globs";
 
-/// The rule and the advice for codes of the original.
-static RULES: &[(&[&str], &Rule, &str)] = &[
-    (
-        &["task-pack-frontmatter-invalid"],
-        &FRONTMATTER,
-        "close the frontmatter with a line `---`",
-    ),
-    (
-        &["task-pack-type-invalid", "task-pack-generated_by-invalid"],
-        &FRONTMATTER,
-        "write exactly this value",
-    ),
-    (
-        &["task-pack-status-invalid", "task-pack-mode-invalid"],
-        &FRONTMATTER,
-        "set the field, or mark the pack as a draft with `status: draft`",
-    ),
-    (
-        &["task-pack-missing-spec-id"],
-        &IDENTITY,
-        "copy `spec_id` from the source plan",
-    ),
-    (
-        &["task-pack-source-plan-missing"],
-        &IDENTITY,
-        "name the source plan: `source_plan: docs/plans/….md`",
-    ),
-    (
-        &["task-pack-source-plan-invalid", "task-pack-source-plan-outside-repo"],
-        &IDENTITY,
-        REPOSITORY_PATH,
-    ),
-    (
-        &[
-            "task-pack-missing-source-plan-hash",
-            "task-pack-source-plan-hash-invalid",
-        ],
-        &IDENTITY,
-        "write what `planwright hash` prints for the source plan",
-    ),
-    (
-        &[
-            "task-pack-source-plan-file-missing",
-            "source-plan-missing",
-            "source-plan-unreadable",
-        ],
-        &SOURCE_PLAN,
-        "correct the path; it is taken from the repository's root",
-    ),
-    (
-        &["source-plan-frontmatter-invalid"],
-        &SOURCE_PLAN,
-        "close the plan's frontmatter with a line `---`",
-    ),
-    (
-        &["source-plan-missing-spec-id"],
-        &SOURCE_PLAN,
-        "add `spec_id` to the plan's frontmatter, then derive again",
-    ),
-    (&["task-pack-wrong-chain"], &WRONG_CHAIN, REBUILD),
-    (&["task-pack-stale"], &STALE, REBUILD),
-    (
-        &["task-pack-same-wave-file-overlap"],
-        &FILE_OVERLAP,
-        "put the tasks into different waves",
-    ),
-    (
-        &["task-pack-task-dependency-wave-invalid"],
-        &DEPENDENCY_WAVE,
-        "move the task to a later wave",
-    ),
-    (&["task-pack-task-file-duplicate"], &TASK_PATH, "name each file once"),
-    (
-        &["task-pack-task-file-generated-runtime"],
-        &TASK_PATH,
-        "name the source it is generated from",
-    ),
-    (
-        &["task-pack-task-file-secret-denied"],
-        &TASK_PATH,
-        "agents get no files that may hold secrets: rename it or leave it out",
-    ),
-    (
-        &["task-pack-task-file-is-directory"],
-        &TASK_PATH,
-        "name the files in it",
-    ),
-    (
-        &["task-pack-task-file-not-concrete", "task-pack-task-file-outside-repo"],
-        &TASK_PATH,
-        REPOSITORY_PATH,
-    ),
-    (
-        &["task-pack-task-expected-side-effect-invalid"],
-        &TASK_PATH,
-        "write a path from the repository's root; * and ? are allowed, ** is not",
-    ),
-    (
-        &["task-pack-task-target-repo-invalid"],
-        &TASK_PATH,
-        "write `.` or a folder inside the repository",
-    ),
-    (
-        &["task-pack-task-wave-missing"],
-        &WAVE,
-        "declare the wave in execution_waves, or correct the task",
-    ),
-    (
-        &["task-pack-task-wave-list-mismatch", "task-pack-task-wave-not-listed"],
-        &WAVE,
-        "list each task in the one wave it declares",
-    ),
-    (
-        &["task-pack-contract-schema-version-invalid"],
-        &CONTRACT,
-        "write \"schema_version\": \"task-pack/v1\"",
-    ),
-    (
-        &["task-pack-contract-tasks-invalid"],
-        &CONTRACT,
-        "write the tasks as a list: \"tasks\": [ … ]",
-    ),
-    (
-        &[
-            "task-pack-contract-execution-waves-invalid",
-            "task-pack-contract-execution-waves-empty",
-        ],
-        &CONTRACT,
-        "write the waves as a list: \"execution_waves\": [{\"wave\": 1, \"tasks\": [\"T001\"]}]",
-    ),
-    (
-        &["task-pack-contract-invalid"],
-        &CONTRACT,
-        "write the contract as an object",
-    ),
-    (
-        &[
-            "task-pack-wave-invalid",
-            "task-pack-wave-missing-id",
-            "task-pack-wave-id-invalid",
-            "task-pack-wave-tasks-invalid",
-            "task-pack-wave-task-id-invalid",
-        ],
-        &WAVE,
-        "write a wave as {\"wave\": 1, \"tasks\": [\"T001\"]}",
-    ),
-    (
-        &["task-pack-wave-duplicate"],
-        &WAVE,
-        "give each wave an id of its own: 1 and \"1\" are the same",
-    ),
-];
-
-/// The same for the codes that begin so and have no line of their own.
-static RULES_BY_PREFIX: &[(&str, &Rule, &str)] = &[
-    ("task-pack-wave-", &WAVE, "list each task in exactly one wave"),
-    (
-        "task-pack-contract-",
-        &CONTRACT,
-        "write one ```json fence under `## Task Pack Contract`",
-    ),
-    (
-        "task-pack-task-missing-source-anchor",
-        &TASK_FIELD,
-        "name the plan's unit in source_unit, or its requirements in requirement_refs",
-    ),
-    (
-        "task-pack-task-",
-        &TASK_FIELD,
-        "the dialect's page lists every field and its type",
-    ),
-    ("", &CONTRACT, ""),
-];
-
-/// Returns the rule and advice for one of the original's codes; none where `check` has a rule of its own.
+/// Returns the rule and the advice for one of the original's codes; none where `check` has a rule of its own.
 fn rule_of(code: &str) -> Option<(&'static Rule, &'static str)> {
-    if CHECKED_ELSEWHERE.contains(&code) {
-        return None;
-    }
-    let exact = RULES.iter().find(|(codes, ..)| codes.contains(&code));
-    let exact = exact.map(|&(_, rule, advice)| (rule, advice));
-    exact.or_else(|| {
-        let found = RULES_BY_PREFIX.iter().find(|(prefix, ..)| code.starts_with(prefix));
-        found.map(|&(_, rule, advice)| (rule, advice))
+    Some(match code {
+        "task-pack-contract-json-invalid"
+        | "task-pack-contract-tasks-empty"
+        | "task-pack-task-dependency-missing"
+        | "task-pack-task-id-duplicate" => return None,
+        "task-pack-frontmatter-invalid" => (&FRONTMATTER, "close the frontmatter with a line `---`"),
+        "task-pack-type-invalid" | "task-pack-generated_by-invalid" => (&FRONTMATTER, "write exactly this value"),
+        "task-pack-status-invalid" | "task-pack-mode-invalid" => (
+            &FRONTMATTER,
+            "set the field, or mark the pack as a draft with `status: draft`",
+        ),
+        "task-pack-missing-spec-id" => (&IDENTITY, "copy `spec_id` from the source plan"),
+        "task-pack-source-plan-missing" => (&IDENTITY, "name the source plan: `source_plan: docs/plans/….md`"),
+        "task-pack-source-plan-invalid" | "task-pack-source-plan-outside-repo" => (&IDENTITY, REPOSITORY_PATH),
+        "task-pack-missing-source-plan-hash" | "task-pack-source-plan-hash-invalid" => {
+            (&IDENTITY, "write what `planwright hash` prints for the source plan")
+        }
+        "task-pack-source-plan-file-missing" | "source-plan-missing" | "source-plan-unreadable" => {
+            (&SOURCE_PLAN, "correct the path; it is taken from the repository's root")
+        }
+        "source-plan-frontmatter-invalid" => (&SOURCE_PLAN, "close the plan's frontmatter with a line `---`"),
+        "source-plan-missing-spec-id" => (
+            &SOURCE_PLAN,
+            "add `spec_id` to the plan's frontmatter, then derive again",
+        ),
+        "task-pack-wrong-chain" => (&WRONG_CHAIN, REBUILD),
+        "task-pack-stale" => (&STALE, REBUILD),
+        "task-pack-same-wave-file-overlap" => (&FILE_OVERLAP, "put the tasks into different waves"),
+        "task-pack-task-dependency-wave-invalid" => (&DEPENDENCY_WAVE, "move the task to a later wave"),
+        "task-pack-task-file-duplicate" => (&TASK_PATH, "name each file once"),
+        "task-pack-task-file-generated-runtime" => (&TASK_PATH, "name the source it is generated from"),
+        "task-pack-task-file-secret-denied" => (
+            &TASK_PATH,
+            "agents get no files that may hold secrets: rename it or leave it out",
+        ),
+        "task-pack-task-file-is-directory" => (&TASK_PATH, "name the files in it"),
+        "task-pack-task-file-not-concrete" | "task-pack-task-file-outside-repo" => (&TASK_PATH, REPOSITORY_PATH),
+        "task-pack-task-expected-side-effect-invalid" => (
+            &TASK_PATH,
+            "write a path from the repository's root; * and ? are allowed, ** is not",
+        ),
+        "task-pack-task-target-repo-invalid" => (&TASK_PATH, "write `.` or a folder inside the repository"),
+        "task-pack-task-wave-missing" => (&WAVE, "declare the wave in execution_waves, or correct the task"),
+        "task-pack-task-wave-list-mismatch" | "task-pack-task-wave-not-listed" => {
+            (&WAVE, "list each task in the one wave it declares")
+        }
+        "task-pack-contract-schema-version-invalid" => (&CONTRACT, "write \"schema_version\": \"task-pack/v1\""),
+        "task-pack-contract-tasks-invalid" => (&CONTRACT, "write the tasks as a list: \"tasks\": [ … ]"),
+        "task-pack-contract-execution-waves-invalid" | "task-pack-contract-execution-waves-empty" => (
+            &CONTRACT,
+            "write the waves as a list: \"execution_waves\": [{\"wave\": 1, \"tasks\": [\"T001\"]}]",
+        ),
+        "task-pack-contract-invalid" => (&CONTRACT, "write the contract as an object"),
+        "task-pack-wave-invalid"
+        | "task-pack-wave-missing-id"
+        | "task-pack-wave-id-invalid"
+        | "task-pack-wave-tasks-invalid"
+        | "task-pack-wave-task-id-invalid" => (&WAVE, "write a wave as {\"wave\": 1, \"tasks\": [\"T001\"]}"),
+        "task-pack-wave-duplicate" => (&WAVE, "give each wave an id of its own: 1 and \"1\" are the same"),
+        "task-pack-task-missing-source-anchor" => (
+            &TASK_FIELD,
+            "name the plan's unit in source_unit, or its requirements in requirement_refs",
+        ),
+        code if code.starts_with("task-pack-wave-") => (&WAVE, "list each task in exactly one wave"),
+        code if code.starts_with("task-pack-contract-") => {
+            (&CONTRACT, "write one ```json fence under `## Task Pack Contract`")
+        }
+        code if code.starts_with("task-pack-task-") => {
+            (&TASK_FIELD, "the dialect's page lists every field and its type")
+        }
+        _ => (&CONTRACT, ""),
     })
 }
 

@@ -6,6 +6,7 @@ use super::card_edits::new_cards;
 use super::task::{PackTask, line};
 use crate::document::patch::PlainValue;
 use crate::document::write::fenced_json;
+use crate::text::count;
 
 /// The sections of a pack, in order.
 pub(super) const SECTIONS: [&str; 10] = [
@@ -145,10 +146,7 @@ impl DraftSections<'_> {
     }
 
     fn overview(&self) -> String {
-        let tasks = match self.tasks.len() {
-            1 => "1 task".to_owned(),
-            n_tasks => format!("{n_tasks} tasks"),
-        };
+        let tasks = count(self.tasks.len(), "task");
         format!(
             "- {}\n- {tasks}, not derived from a source plan yet\n",
             self.field("title")

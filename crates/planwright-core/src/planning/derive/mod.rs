@@ -23,7 +23,7 @@ use crate::dialect::task_pack::task::PackTask;
 use crate::dialect::writer::cut;
 use crate::dialect::{self, Choice, DIALECTS, DiskFacts, DiskLookup};
 use crate::inspect::inspect;
-use crate::text::{SourceText, visible};
+use crate::text::{SourceText, listed, visible};
 use rules::{ANSWER, NOT_EXECUTABLE, TASK_ID, UNCOVERED, UNKNOWN_ANCHOR};
 
 /// How many names of a plan a finding lists.
@@ -260,13 +260,9 @@ fn uncovered(tasks: &[PackTask], answer: &PlannerAnswer, plan: &SourcePlan) -> O
         .map(|anchor| anchor.id.as_str())
         .filter(|id| !served.contains(id))
         .collect();
-    let listed = open.iter().take(MAX_LISTED).copied().collect::<Vec<_>>().join(", ");
-    let more = match open.len() {
-        n if n > MAX_LISTED => format!(" and {} more", n - MAX_LISTED),
-        _ => String::new(),
-    };
     (!open.is_empty()).then(|| {
-        Diagnostic::of_file(&UNCOVERED, format!("no task serves {listed}{more}"))
+        let open = listed(open.iter(), MAX_LISTED);
+        Diagnostic::of_file(&UNCOVERED, format!("no task serves {open}"))
             .with_help("the Traceability Matrix shows them as open; look whether that is meant")
     })
 }

@@ -58,6 +58,11 @@ impl Workplace {
         }
     }
 
+    /// Returns the branch that work lands on; empty where it stays in the folder.
+    pub(super) fn branch(&self) -> &str {
+        self.site().map_or("", LandingSite::branch)
+    }
+
     /// Records the state of the folder before a task works in it.
     fn files_now(&self) -> Option<Snapshot> {
         match self {

@@ -61,7 +61,7 @@ impl RunLoop<'_> {
             return Ok(());
         };
         let onto = site.repository().tree_of(tip)?;
-        let checkout = attempt.location.checkout.as_ref().map(|checkout| checkout.path());
+        let checkout = attempt.location.checkout_folder();
         let replayed = site.replay(&attempt.name, &candidate, tip, &onto, checkout)?;
         let Replaying::Conflict(conflict) = replayed else {
             // The branch has changed since: the candidate applies now.
@@ -155,12 +155,7 @@ impl RunLoop<'_> {
 
     /// Fails a task whose conflict is not returned any more, and keeps its work.
     fn not_landed(&mut self, attempt: RunningAttempt, candidate: &Candidate, paths: &[String]) -> Result<(), RunError> {
-        let branch = self
-            .folders
-            .workplace
-            .site()
-            .map_or("", |site| site.branch())
-            .to_owned();
+        let branch = self.folders.workplace.branch().to_owned();
         let why = format!(
             "it conflicts with what has landed on `{branch}`, in {}; its work is commit {}",
             listed(paths),

@@ -78,20 +78,25 @@ struct EditedPlan {
     old_of: Vec<Option<u32>>,
     /// The new index of each task of the previous plan.
     new_of: HashMap<u32, u32>,
-    found: Vec<State>,
-    sources: Vec<StatusSource>,
-    /// The state that a verb of another process gave each task. A later edit may have written another one into the file.
-    moved_to: Vec<Option<State>>,
+    tasks: Vec<EditedTask>,
     /// The tasks whose state in the file is that of the last verb, and its record.
     followed: Vec<(String, u64)>,
-    /// The caller of the verb that moved each task, if the journal has it.
-    movers: Vec<Option<String>>,
     /// Tasks that have started, and whose criteria or type were edited without a verb.
     contracts: Vec<u32>,
     /// Tasks that have started, and whose criteria or type a verb changed.
     renewed: Vec<u32>,
     /// Tasks that an edit marked to be skipped, without a verb.
     skips: Vec<u32>,
+}
+
+/// The status of a task in the edited file, and its origin.
+struct EditedTask {
+    found: State,
+    source: StatusSource,
+    /// The state that a verb of another process gave it. An edit after it may have put another one into the file.
+    moved_to: Option<State>,
+    /// Who called the verb that moved it, where the journal has it.
+    mover: Option<String>,
 }
 
 /// The source of a task's status in the edited file.
@@ -200,28 +205,11 @@ impl RunLoop<'_> {
         for (job, claims) in jobs.iter_mut().zip(claims(snapshot.plan())) {
             job.claims = claims;
         }
-        let found: Vec<State> = (0..jobs.len() as u32).map(|task| snapshot.state(task)).collect();
-        let is_by_verb = |task: usize| {
-            let last = called.last_move(snapshot.name(task as u32));
-            last.is_some_and(|(verb, to)| verb != VERB && to == found[task])
-        };
-        let source = |task: usize| {
-            let known = match old_of[task] {
-                Some(old) => self.plan_file.writer.written(old),
-                // A task that was added to the plan has not started.
-                None => Some(State::Pending),
-            };
-            match known == Some(found[task]) {
-                true => StatusSource::Run,
-                false if is_by_verb(task) => StatusSource::Verb,
-                false => StatusSource::Claim,
-            }
-        };
-        let sources: Vec<StatusSource> = (0..jobs.len()).map(source).collect();
-        let moved_to = self.moved_to(&snapshot, &called, &sources);
+        let tasks = (0..).zip(&old_of);
+        let tasks = tasks
+            .map(|(task, old)| self.read_task(&snapshot, task, *old, &called))
+            .collect();
         let followed = followed(&snapshot, &called);
-        let mover = |task: u32| called.mover(snapshot.name(task)).map(str::to_owned);
-        let movers = (0..jobs.len() as u32).map(mover).collect();
         let is_renewed = |task: &u32| is_verbs_text(*task);
         let (renewed, contracts) = self
             .edited_contracts(&snapshot, &old_of)
@@ -230,10 +218,8 @@ impl RunLoop<'_> {
         let new_of = old_of.iter().zip(0..);
         let new_of = new_of.filter_map(|(old, new)| Some(((*old)?, new)));
         Ok(EditedPlan {
-            sources,
-            moved_to,
+            tasks,
             followed,
-            movers,
             contracts,
             skips,
             renewed,
@@ -243,24 +229,32 @@ impl RunLoop<'_> {
             snapshot,
             jobs,
             old_of,
-            found,
         })
     }
 
-    /// Returns the state that a verb of another process gave each task. The verb counts even if an edit overwrote its state before the run
-    /// saw it.
-    fn moved_to(&self, new: &PlanSnapshot, called: &CalledVerbs, sources: &[StatusSource]) -> Vec<Option<State>> {
-        let is_news = |name: &str| self.plan_file.edits.followed.get(name).copied() < called.record_of_move(name);
-        let by_verb = |name: &str| called.last_move(name).filter(|(verb, _)| *verb != VERB);
-        let moved_to = |(task, source): (u32, &StatusSource)| {
-            let name = new.name(task);
-            match source {
-                StatusSource::Run => None,
-                StatusSource::Verb => Some(new.state(task)),
-                StatusSource::Claim => by_verb(name).filter(|_| is_news(name)).map(|(_, to)| to),
-            }
+    /// Matches one task of an edited plan with what the run and the verbs of other processes have set.
+    fn read_task(&self, snapshot: &PlanSnapshot, task: u32, old: Option<u32>, called: &CalledVerbs) -> EditedTask {
+        let (name, found) = (snapshot.name(task), snapshot.state(task));
+        let known = match old {
+            Some(old) => self.plan_file.writer.written(old),
+            // A task that comes into the plan has not begun.
+            None => Some(State::Pending),
         };
-        (0..).zip(sources).map(moved_to).collect()
+        let by_verb = called.last_move(name).filter(|(verb, _)| *verb != VERB);
+        let by_verb = by_verb.map(|(_, to)| to);
+        let is_news = || self.plan_file.edits.followed.get(name).copied() < called.record_of_move(name);
+        let (source, moved_to) = match by_verb {
+            _ if known == Some(found) => (StatusSource::Run, None),
+            Some(to) if to == found => (StatusSource::Verb, Some(found)),
+            // Where an edit put another one into the file before the run saw it, the verb still counts.
+            to => (StatusSource::Claim, to.filter(|_| is_news())),
+        };
+        EditedTask {
+            found,
+            source,
+            moved_to,
+            mover: called.mover(name).map(str::to_owned),
+        }
     }
 
     /// Ignores skip marks of an edit: such a mark is a status too, and only a verb sets it. An active task keeps its status in any case.
@@ -317,16 +311,13 @@ impl RunLoop<'_> {
     fn take_over(&mut self, mut edited: EditedPlan) -> Result<(), RunError> {
         self.set_states(&mut edited);
         let is_same = is_same_shape(self.tasks.schedule.jobs(), &edited.jobs, &edited.old_of);
-        let sources = (0..).zip(&edited.sources);
-        let claimed: Vec<u32> = sources
-            .filter(|(_, source)| **source == StatusSource::Claim)
-            .map(|(task, _)| task)
-            .collect();
+        let claimed = (0..).zip(&edited.tasks);
+        let claimed = claimed.filter(|(_, task)| task.source == StatusSource::Claim);
+        let claimed: Vec<u32> = claimed.map(|(task, _)| task).collect();
         // A new task is not moved: it starts in its written state.
-        let moves = (0..).zip(edited.moved_to.iter().zip(&edited.old_of));
-        let moved: Vec<(u32, State)> = moves
-            .filter_map(|(task, (to, old))| old.and(*to).map(|to| (task, to)))
-            .collect();
+        let moves = (0..).zip(edited.tasks.iter().zip(&edited.old_of));
+        let moved = moves.filter_map(|(ix, (task, old))| Some((ix, old.and(task.moved_to)?)));
+        let moved: Vec<(u32, State)> = moved.collect();
         let is_begun = |task: &u32| edited.old_of[*task as usize].is_some_and(|old| self.is_begun(old));
         let begun: HashSet<u32> = moved.iter().map(|(task, _)| *task).filter(is_begun).collect();
         let event = self.edit_event(&edited, &moved, is_same);
@@ -337,7 +328,7 @@ impl RunLoop<'_> {
             agents,
             weights,
             old_of,
-            found,
+            tasks,
             contracts,
             renewed,
             skips,
@@ -370,18 +361,18 @@ impl RunLoop<'_> {
         for task in skips {
             self.remark_kind(Some(task), RemarkKind::StatusSetBack, NOT_SKIPPED.to_owned())?;
         }
-        self.set_back(&claimed, &found)
+        self.set_back(&claimed, &tasks)
     }
 
     /// Sets the states in which the tasks of an edited plan are scheduled.
     fn set_states(&self, edited: &mut EditedPlan) {
-        for (task, job) in edited.jobs.iter_mut().enumerate() {
-            if edited.sources[task] == StatusSource::Claim {
-                let is_held = edited.snapshot.plan().tasks()[task].held;
-                let holds = edited.moved_to[task].unwrap_or(State::Pending);
+        for (ix, (job, task)) in edited.jobs.iter_mut().zip(&edited.tasks).enumerate() {
+            if task.source == StatusSource::Claim {
+                let is_held = edited.snapshot.plan().tasks()[ix].held;
+                let holds = task.moved_to.unwrap_or(State::Pending);
                 job.state = if is_held { State::Skipped } else { holds };
             }
-            let old = edited.old_of[task].filter(|_| edited.moved_to[task].is_none());
+            let old = edited.old_of[ix].filter(|_| task.moved_to.is_none());
             job.state = match old.map(|old| (self.phase(old), self.plan_file.writer.intended(old))) {
                 // Only the plan skipped it, and the new plan may not.
                 Some((Phase::Over(State::Skipped), Some(State::Pending))) => job.state,
@@ -434,7 +425,7 @@ impl RunLoop<'_> {
         let verbs = moved.iter().map(|&(task, to)| MovedTask {
             task: new.name(task).to_owned(),
             to: to.as_str().to_owned(),
-            by: edited.movers[task as usize].clone(),
+            by: edited.tasks[task as usize].mover.clone(),
             verified: false,
         });
         Some(PlanEditRecord {
@@ -479,22 +470,23 @@ impl RunLoop<'_> {
     }
 
     /// Writes the valid states back into the file, and reports the invalid ones.
-    fn set_back(&mut self, tasks: &[u32], found: &[State]) -> Result<(), RunError> {
-        if tasks.is_empty() {
+    fn set_back(&mut self, claimed: &[u32], tasks: &[EditedTask]) -> Result<(), RunError> {
+        if claimed.is_empty() {
             return Ok(());
         }
-        for &task in tasks {
-            let request = self.request;
+        let request = self.request;
+        for &task in claimed {
+            let found = tasks[task as usize].found;
             self.plan_file
                 .writer
-                .restore(task, found[task as usize], |verb| plain(request, task, verb));
+                .restore(task, found, |verb| plain(request, task, verb));
         }
         let words = |&task: &u32| {
-            let found = found[task as usize];
+            let found = tasks[task as usize].found;
             let holds = self.plan_file.writer.intended(task).unwrap_or(found);
             (self.snapshot.name(task), found, holds)
         };
-        let set_back: Vec<(&str, State, State)> = tasks.iter().map(words).collect();
+        let set_back: Vec<(&str, State, State)> = claimed.iter().map(words).collect();
         let remark = set_back_remark(&set_back);
         // A process that writes the same repeatedly is reported once.
         if self.plan_file.edits.last_set_back.as_ref() == Some(&remark.text) {
@@ -543,10 +535,15 @@ impl RunLoop<'_> {
         self.agents.arbiter.renumber(new_of, self.workers);
         self.plan_file
             .writer
-            .renumber(new_of, &edited.found, &edited.old_of, |task| edited.moved_to[task]);
+            .renumber(new_of, &edited.old_of, &edited.snapshot, |task| {
+                edited.tasks[task].moved_to
+            });
         let in_scope = |(task, old): (usize, &Option<u32>)| match old {
             Some(old) => self.tasks.in_scope[*old as usize],
-            None => edited.found[task] == State::Pending || edited.sources[task] == StatusSource::Claim,
+            None => {
+                let task = &edited.tasks[task];
+                task.found == State::Pending || task.source == StatusSource::Claim
+            }
         };
         self.tasks.in_scope = edited.old_of.iter().enumerate().map(in_scope).collect();
         let renewed = std::mem::take(&mut self.plan_file.edits.renewed).into_iter();

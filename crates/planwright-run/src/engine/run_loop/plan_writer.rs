@@ -111,13 +111,13 @@ impl PlanWriter {
         // The run still knows a refused update: another process was first, and the next read decides about its edit.
     }
 
-    /// Takes over an edited plan. `found` has the states in the file. `holds` has the states that other processes may have set, by task;
-    /// where it has none, the run's own state is valid.
+    /// Takes over an edited plan. `holds` is what other processes may have set, task by task; where it has none, what the run knows
+    /// holds.
     pub(super) fn renumber(
         &mut self,
         new_of: &HashMap<u32, u32>,
-        found: &[State],
         old_of: &[Option<u32>],
+        edited: &PlanSnapshot,
         holds: impl Fn(usize) -> Option<State>,
     ) {
         super::renumber(&mut self.settled, new_of);
@@ -131,7 +131,7 @@ impl PlanWriter {
             (None, None) => State::Pending,
         };
         self.intended = old_of.iter().enumerate().map(intended).collect();
-        self.written = found.to_vec();
+        self.written = (0..old_of.len() as u32).map(|task| edited.state(task)).collect();
     }
 
     /// Returns why the file lacks updates of the run.

@@ -5,10 +5,9 @@ use std::sync::atomic::AtomicU32;
 use std::time::Duration;
 
 use planwright_core::edit::PlanRequest;
-use planwright_core::graph::TaskGraph;
 use planwright_core::plan::{PlanVerb, Slots, State};
 use planwright_core::prompt::Template;
-use planwright_core::schedule::{Job, Jobs, Policy, Schedule};
+use planwright_core::schedule::{Job, Jobs, Schedule};
 
 use super::super::agent_choice::choose_agents;
 use super::super::attempt::{keeper_of_plan, mark_of_plan};
@@ -40,7 +39,6 @@ use super::{LockedRun, PlanFileSync, RunAgents, RunFolders, RunLoop, RunWaits, S
 use crate::agent_output::redaction_of;
 use crate::caller;
 use crate::clock;
-use crate::fence::Fencing;
 use crate::files::DiskFiles;
 use crate::gate::GatePolicy;
 use crate::git::{FolderIdentity, Repository};
@@ -60,24 +58,6 @@ const ORPHAN_GRACE: Duration = Duration::from_secs(5);
 
 static FILES: DiskFiles = DiskFiles;
 
-/// A locked plan that this process may run. The plan and the logs were read under the lock, or have not changed.
-struct Locked {
-    live: RunLock,
-    prepared: PreparedRun,
-    recovered: Recovered,
-}
-
-struct ScheduledPlan {
-    snapshot: PlanSnapshot,
-    jobs: Vec<Job>,
-    agents: Vec<Option<String>>,
-    policy: Policy,
-    isolation: Isolation,
-    graph: TaskGraph,
-    remarks: Vec<RemarkRecord>,
-    reconciled: Reconciled,
-}
-
 struct OpenedLog {
     place: RunPlace,
     log: RunLog<'static>,
@@ -94,23 +74,18 @@ impl<'a> RunLoop<'a> {
         watcher: &'a mut dyn Watcher,
     ) -> Result<Self, RunError> {
         let now = clock::now();
-        let Locked {
-            mut live,
-            prepared,
-            recovered,
-        } = lock(request, prepared, &now)?;
-        let place = prepared.snapshot.place().clone();
-        let fencing = prepared.fencing.clone();
+        let (mut live, mut plan, recovered) = lock(request, prepared, &now)?;
+        let place = plan.snapshot.place().clone();
         // Before any change: a log that cannot be extended stays with all its files.
         let resumed = match recovered.interrupted() {
             Some(place) => Some((place.clone(), resume(place)?)),
             None => None,
         };
         refuse_beside_keeper(&place)?;
-        refuse_to_guess(request, &prepared.snapshot, &recovered)?;
+        refuse_to_guess(request, &plan.snapshot, &recovered)?;
         let n_ended = end_orphans(&recovered, &place);
         let template = template_of(request)?;
-        let mut plan = open_plan(request, prepared, &recovered, &now)?;
+        let reconciled = open_plan(request, &mut plan, &recovered, &now)?;
         let log = open_log(resumed, &plan.snapshot, &now)?;
         live.name(&FILES, log.place.id())
             .map_err(RunError::io("the run's lock cannot be written"))?;
@@ -131,9 +106,9 @@ impl<'a> RunLoop<'a> {
             request,
             recovered,
             plan,
+            reconciled,
             log,
             workplace,
-            fencing,
         };
         startup.check_baseline(workers, interrupts, watcher)?;
         startup.set_attempts();
@@ -145,7 +120,7 @@ impl<'a> RunLoop<'a> {
         }
         startup.add_remarks(n_ended);
         let remarks = std::mem::take(&mut startup.plan.remarks);
-        let reconciled = std::mem::take(&mut startup.plan.reconciled);
+        let reconciled = std::mem::take(&mut startup.reconciled);
         let stops = Stops::new(interrupts, why_stopped);
         let mut run_loop = startup.into_loop(live, template, in_scope, workers, watcher, stops);
         run_loop.record(RunEvent::Begun(Box::new(begun)))?;
@@ -170,10 +145,10 @@ impl<'a> RunLoop<'a> {
 struct Startup<'a> {
     request: &'a RunRequest<'a>,
     recovered: Recovered,
-    plan: ScheduledPlan,
+    plan: PreparedRun,
+    reconciled: Reconciled,
     log: OpenedLog,
     workplace: Workplace,
-    fencing: Fencing,
 }
 
 impl<'a> Startup<'a> {
@@ -192,7 +167,7 @@ impl<'a> Startup<'a> {
             request: self.request,
             snapshot: &self.plan.snapshot,
             workplace: &self.workplace,
-            fencing: &self.fencing,
+            fencing: &self.plan.fencing,
         };
         let checked = baseline.check(workers, interrupts, watcher);
         if checked.is_err() && self.recovered.interrupted().is_none() {
@@ -208,7 +183,7 @@ impl<'a> Startup<'a> {
 
     /// Sets how often tasks may still be tried, and which of them wait for a review.
     fn set_attempts(&mut self) {
-        let ScheduledPlan { snapshot, jobs, .. } = &mut self.plan;
+        let PreparedRun { snapshot, jobs, .. } = &mut self.plan;
         for (task, job) in jobs.iter_mut().enumerate() {
             let name = snapshot.name(task as u32);
             // Attempts that a rate limit or a broken agent ended do not count.
@@ -230,13 +205,8 @@ impl<'a> Startup<'a> {
 
     /// Returns which tasks belong to the run: those selected, and those that its interrupted part had started.
     fn in_scope(&self) -> Vec<bool> {
-        let ScheduledPlan {
-            snapshot,
-            jobs,
-            reconciled,
-            ..
-        } = &self.plan;
-        let skipped: HashSet<&str> = reconciled.events.iter().filter_map(skipped_by).collect();
+        let PreparedRun { snapshot, jobs, .. } = &self.plan;
+        let skipped: HashSet<&str> = self.reconciled.events.iter().filter_map(skipped_by).collect();
         let is_in_scope = |(task, job): (usize, &Job)| {
             let name = snapshot.name(task as u32);
             let is_part = self.log.state.task(name).is_some() || skipped.contains(name);
@@ -246,9 +216,7 @@ impl<'a> Startup<'a> {
     }
 
     fn begun(&self, in_scope: &[bool]) -> Begun {
-        let ScheduledPlan {
-            snapshot, reconciled, ..
-        } = &self.plan;
+        let snapshot = &self.plan.snapshot;
         let (options, state) = (&self.request.options, &self.log.state);
         let continues = self.recovered.interrupted().is_some();
         let earlier = match continues {
@@ -274,7 +242,7 @@ impl<'a> Startup<'a> {
             earlier: Some(earlier).filter(|earlier| *earlier != Spent::default()),
             replanned: options.replanned.clone(),
             states: Some(states_of(snapshot)),
-            to_skip: Some(to_skip(snapshot, reconciled)),
+            to_skip: Some(to_skip(snapshot, &self.reconciled)),
         }
     }
 
@@ -324,12 +292,13 @@ impl<'a> Startup<'a> {
         });
         let checkouts = KeptCheckouts::of(&self.workplace, known);
         let memory = Memory::of(&self.recovered, &self.plan.snapshot);
-        let ScheduledPlan {
+        let PreparedRun {
             snapshot,
             jobs,
             agents,
             policy,
             graph,
+            fencing,
             ..
         } = self.plan;
         let OpenedLog { place, log, state, cut } = self.log;
@@ -361,7 +330,7 @@ impl<'a> Startup<'a> {
             attempts: RunningAttempts::default(),
             folders: RunFolders {
                 workplace: self.workplace,
-                fences: Fences::new(self.fencing),
+                fences: Fences::new(fencing),
                 checkouts,
             },
             landing,
@@ -380,7 +349,11 @@ impl<'a> Startup<'a> {
 }
 
 /// Locks the plan. Prepares the run again if the plan or a log of its runs changed before the lock was taken.
-fn lock(request: &RunRequest<'_>, prepared: PreparedRun, now: &str) -> Result<Locked, RunError> {
+fn lock(
+    request: &RunRequest<'_>,
+    prepared: PreparedRun,
+    now: &str,
+) -> Result<(RunLock, PreparedRun, Recovered), RunError> {
     let plan = prepared.snapshot.place().clone();
     refuse_in_attempt(&prepared.snapshot)?;
     let state = plan.root.join(STATE_FOLDER);
@@ -403,11 +376,7 @@ fn lock(request: &RunRequest<'_>, prepared: PreparedRun, now: &str) -> Result<Lo
         _ => Recovered::of(&plan, id)?,
     };
     recovered.look_for_landings(&plan.root);
-    Ok(Locked {
-        live,
-        prepared,
-        recovered,
-    })
+    Ok((live, prepared, recovered))
 }
 
 /// Refuses to run a plan inside an attempt at one of its own tasks, and endlessly nested runs.
@@ -428,53 +397,35 @@ fn refuse_in_attempt(snapshot: &PlanSnapshot) -> Result<(), RunError> {
 /// Reconciles the plan file, and prepares its tasks.
 fn open_plan(
     request: &RunRequest<'_>,
-    prepared: PreparedRun,
+    plan: &mut PreparedRun,
     recovered: &Recovered,
     now: &str,
-) -> Result<ScheduledPlan, RunError> {
-    let PreparedRun {
-        mut snapshot,
-        mut jobs,
-        mut agents,
-        policy,
-        mut remarks,
-        isolation,
-        graph,
-        must_approve,
-        ..
-    } = prepared;
-    if must_approve {
-        remarks.push(RemarkRecord::new(approve(request, &mut snapshot, now)?));
+) -> Result<Reconciled, RunError> {
+    if plan.must_approve {
+        let approved = approve(request, &mut plan.snapshot, now)?;
+        plan.remarks.push(RemarkRecord::new(approved));
     }
-    let wanted: Vec<bool> = jobs.iter().map(|job| job.is_wanted).collect();
-    let reconciled = reconcile(request, &mut snapshot, recovered, &wanted)?;
-    remarks.extend(reconciled.remarks.iter().cloned());
-    if must_approve || reconciled.has_written {
+    let wanted: Vec<bool> = plan.jobs.iter().map(|job| job.is_wanted).collect();
+    let reconciled = reconcile(request, &mut plan.snapshot, recovered, &wanted)?;
+    plan.remarks.extend(reconciled.remarks.iter().cloned());
+    if plan.must_approve || reconciled.has_written {
         // Failed or skipped tasks may be pending now.
-        let laid_out = lay_out(request, &snapshot, &[])?;
-        (jobs, agents) = (laid_out.jobs, laid_out.choice.agents);
+        let laid_out = lay_out(request, &plan.snapshot, &[])?;
+        (plan.jobs, plan.agents) = (laid_out.jobs, laid_out.choice.agents);
     }
+    let snapshot = &plan.snapshot;
     if !reconciled.not_skipped.is_empty() {
-        let restricted = wanted_tasks(request, &snapshot)?;
-        for (task, job) in (0..).zip(&mut jobs) {
+        let restricted = wanted_tasks(request, snapshot)?;
+        for (task, job) in (0..).zip(&mut plan.jobs) {
             if reconciled.not_skipped.iter().any(|name| name == snapshot.name(task)) {
                 job.is_wanted = restricted.get(task as usize) == Some(&true);
                 job.state = snapshot.state(task);
             }
         }
-        let wanted: Vec<bool> = jobs.iter().map(|job| job.is_wanted).collect();
-        agents = choose_agents(request, snapshot.plan(), &wanted)?.agents;
+        let wanted: Vec<bool> = plan.jobs.iter().map(|job| job.is_wanted).collect();
+        plan.agents = choose_agents(request, snapshot.plan(), &wanted)?.agents;
     }
-    Ok(ScheduledPlan {
-        snapshot,
-        jobs,
-        agents,
-        policy,
-        isolation,
-        graph,
-        remarks,
-        reconciled,
-    })
+    Ok(reconciled)
 }
 
 /// Returns the states of the tasks that are not pending.
@@ -539,8 +490,7 @@ fn open_workplace(
         Some(conditions) => {
             let site = LandingSite::resume(request, snapshot, log.place.id(), conditions, &log.state)?;
             let has_landed = |task: &&TaskRun| {
-                let is_recorded = task.last().and_then(|last| last.landing.merged.as_ref());
-                is_recorded.is_some_and(|merged| merged.passed)
+                task.landed().is_some()
                     || recovered
                         .task(&task.task)
                         .is_some_and(|found| found.found_landing().is_some())

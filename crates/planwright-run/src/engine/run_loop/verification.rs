@@ -100,12 +100,7 @@ impl RunLoop<'_> {
     }
 
     pub(super) fn setup_check(&self, command: &Command) -> Check {
-        Check {
-            command: command.clone(),
-            timeout: self.request.config.verify.timeout,
-            covers: Vec::new(),
-            from_plan: false,
-        }
+        Check::of(command, self.request.config.verify.timeout)
     }
 
     pub(super) fn keep_receipt(&self, attempt: &RunningAttempt, ended: &EndedProcess, checking: &mut Checking) {

@@ -2,12 +2,14 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::journal::line::is_false;
+
 /// The settings of a run that never change, even if it is interrupted.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Conditions {
     pub branch: String,
     /// Whether the user had that branch checked out, and wants work to land there.
-    #[serde(default, skip_serializing_if = "super::is_false")]
+    #[serde(default, skip_serializing_if = "is_false")]
     pub is_current: bool,
     pub base: String,
     /// The start commit of the branch, including the user's uncommitted work if requested.

@@ -9,14 +9,14 @@ mod words;
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
 
 use crate::digest::Digest;
+use crate::journal::UnknownRecord;
+use crate::journal::line::is_false;
 
 pub use crate::journal::Receipt;
 pub use landing::{CandidateRecord, Conditions, Conflicted, HeldWork, LandingRecord, Merged};
 pub use spent::Spent;
-pub(crate) use spent::tokens;
 pub use words::{IsolationMode, Outcome, RemarkKind, RunStanding, StopReason};
 
 #[derive(Clone, Debug)]
@@ -60,7 +60,7 @@ pub enum RunEvent {
     Ended(RunEndRecord),
     /// The incomplete end of the log was cut.
     Cut(LogCut),
-    Other(OtherEvent),
+    Other(UnknownRecord),
 }
 
 /// Written when a run starts or resumes.
@@ -419,19 +419,8 @@ fn is_zero(value: &u64) -> bool {
     *value == 0
 }
 
-fn is_false(value: &bool) -> bool {
-    !value
-}
-
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LogCut {
     pub offset: u64,
     pub n_bytes: u64,
-}
-
-/// A record of a kind that this version does not know.
-#[derive(Clone, Debug)]
-pub struct OtherEvent {
-    pub kind: String,
-    pub body: Box<RawValue>,
 }

@@ -124,6 +124,14 @@ impl RunState {
         &self.tasks.all
     }
 
+    /// Returns the last commit that landed.
+    pub fn last_landed_commit(&self) -> Option<&str> {
+        let attempts = self.tasks().iter().flat_map(|task| &task.attempts);
+        let landed = attempts
+            .filter_map(|attempt| Some((attempt.verification.at.as_deref(), attempt.landed()?.commit.as_deref()?)));
+        landed.max().map(|(_, commit)| commit)
+    }
+
     pub fn task(&self, name: &str) -> Option<&TaskRun> {
         self.tasks.all.get(*self.tasks.places.get(name)?)
     }

@@ -222,6 +222,11 @@ impl AttemptRun {
         self.verification.passed == Some(true) && !self.verification.receipts.is_empty()
     }
 
+    /// Returns how its work landed; none where it did not.
+    pub fn landed(&self) -> Option<&Merged> {
+        self.landing.merged.as_ref().filter(|merged| merged.passed)
+    }
+
     /// Returns how long the agent took: as measured, otherwise by the times of the records. None while it runs.
     pub fn took(&self) -> Option<u64> {
         let by_records = || {
@@ -256,6 +261,11 @@ impl TaskRun {
 
     pub fn last(&self) -> Option<&AttemptRun> {
         self.attempts.last()
+    }
+
+    /// Returns how the work of its last attempt landed; none where it did not.
+    pub fn landed(&self) -> Option<&Merged> {
+        self.last()?.landed()
     }
 
     /// Returns whether commands verified its last attempt.

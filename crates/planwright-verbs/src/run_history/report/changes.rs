@@ -42,13 +42,10 @@ pub(super) fn changes(setting: &Setting, run_state: &RunState) -> Vec<TaskChange
         |task: &&TaskRun| matches!(task.state, TaskState::Done | TaskState::Review) && !task.attempts.is_empty();
     let change = |task: &TaskRun| {
         let last = task.last();
-        let merged = last
-            .and_then(|last| last.landing.merged.as_ref())
-            .filter(|merged| merged.passed);
         TaskChangeReport {
             task: task.task.clone(),
             title: setting.titles.get(&task.task).cloned(),
-            commit: merged.and_then(|merged| merged.commit.clone()),
+            commit: task.landed().and_then(|merged| merged.commit.clone()),
             files: last.map_or(0, |last| last.report.files.len() as u64),
             added: None,
             removed: None,

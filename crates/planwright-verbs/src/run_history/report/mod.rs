@@ -423,10 +423,7 @@ pub fn log_command(setting: &Setting, task: &TaskRun) -> String {
 
 fn landed(setting: &Setting, run_state: &RunState) -> Option<LandedReport> {
     let conditions = run_state.conditions.as_ref()?;
-    let has_landed = |task: &&TaskRun| {
-        let merged = task.last().and_then(|last| last.landing.merged.as_ref());
-        merged.is_some_and(|merged| merged.passed && merged.commit.is_some())
-    };
+    let has_landed = |task: &&TaskRun| task.landed().is_some_and(|merged| merged.commit.is_some());
     let tasks = run_state.tasks().iter().filter(has_landed).count();
     // The branch began with work of earlier runs.
     let has_earlier = conditions.uncommitted.is_none() && conditions.start != conditions.base;
@@ -482,30 +479,18 @@ impl CountsReport {
 /// Returns the checkout of the last attempt at a task; none if its work has landed.
 fn checkout_of(task: &TaskRun) -> Option<String> {
     let last = task.last()?;
-    last.checkout
-        .folder
-        .clone()
-        .filter(|_| last.landing.merged.as_ref().is_none_or(|merged| !merged.passed))
-}
-
-pub(crate) fn last_commit(run_state: &RunState) -> Option<String> {
-    let attempts = run_state.tasks().iter().flat_map(|task| &task.attempts);
-    let landed = attempts.filter_map(|attempt| {
-        let merged = attempt.landing.merged.as_ref().filter(|merged| merged.passed)?;
-        Some((attempt.verification.at.as_deref(), merged.commit.as_ref()?))
-    });
-    landed.max().map(|(_, commit)| commit.clone())
+    last.checkout.folder.clone().filter(|_| last.landed().is_none())
 }
 
 /// Returns the sizes of a run's commits; empty if git cannot answer.
 pub fn diffstats(root: &Path, run_state: &RunState) -> BTreeMap<String, Diffstat> {
     let stats = || {
         let conditions = run_state.conditions.as_ref()?;
-        let last = last_commit(run_state)?;
+        let last = run_state.last_landed_commit()?;
         let repository = Repository::around(root).ok().flatten()?;
         let tip = repository.tip(&conditions.branch).ok().flatten();
         repository
-            .diffstats(&conditions.start, tip.as_ref().unwrap_or(&last))
+            .diffstats(&conditions.start, tip.as_deref().unwrap_or(last))
             .ok()
     };
     stats().unwrap_or_default()

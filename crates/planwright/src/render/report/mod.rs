@@ -173,7 +173,7 @@ impl<'a> ReportPage<'a> {
         let began = began.map_or("-".to_owned(), |began| time(began, &to_the_second(began)));
         let mut words = format!("Began {began}, {took}");
         if let Some(begun) = &run_state.begun {
-            words += &format!(", {}", count(begun.slots.into(), "slot"));
+            words += &format!(", {}", count(begun.slots, "slot"));
             if let Some(by) = &begun.by {
                 words += &format!(", by {}", text(by));
             }

@@ -71,8 +71,7 @@ fn changed(page: &ReportPage<'_>, task: &TaskRun) -> String {
 }
 
 pub(super) fn landed_commit(task: &TaskRun) -> Option<&str> {
-    let merged = task.last()?.landing.merged.as_ref()?;
-    merged.commit.as_deref().filter(|_| merged.passed)
+    task.landed()?.commit.as_deref()
 }
 
 fn verified(task: &TaskRun) -> String {

@@ -157,7 +157,7 @@ impl RunLoop<'_> {
         let Some(site) = self.folders.workplace.site() else {
             return Ok(());
         };
-        let checkout = entry.attempt.location.checkout.as_ref().map(|checkout| checkout.path());
+        let checkout = entry.attempt.location.checkout_folder();
         let replayed = site.replay(&entry.attempt.name, &entry.candidate, below, onto, checkout)?;
         self.landing.queue[at].replay = match replayed {
             Replaying::Clean(replayed) => ReplayState::Clean(replayed),
@@ -311,12 +311,7 @@ impl RunLoop<'_> {
             verification,
             ..
         } = entry;
-        let branch = self
-            .folders
-            .workplace
-            .site()
-            .map_or("", |site| site.branch())
-            .to_owned();
+        let branch = self.folders.workplace.branch().to_owned();
         self.record(RunEvent::Merged(Merged {
             task: attempt.name.clone(),
             attempt: attempt.number,
@@ -356,12 +351,7 @@ impl RunLoop<'_> {
 
     /// Waits until an obstacle to the branch is gone. No task fails because of it.
     fn hold_landing(&mut self, error: &GitError) -> Result<(), RunError> {
-        let branch = self
-            .folders
-            .workplace
-            .site()
-            .map_or("", |site| site.branch())
-            .to_owned();
+        let branch = self.folders.workplace.branch().to_owned();
         let why = match error {
             GitError::NoBranch(_) => format!(
                 "the branch `{branch}` was deleted: restore it with `git branch {branch} {}`",
@@ -383,18 +373,8 @@ impl RunLoop<'_> {
     }
 
     fn last_tip(&self) -> String {
-        let tasks = self.state().tasks().iter();
-        let landed = tasks.flat_map(|task| &task.attempts).filter_map(|attempt| {
-            let merged = attempt.landing.merged.as_ref().filter(|merged| merged.passed)?;
-            Some((attempt.verification.at.clone()?, merged.commit.clone()?))
-        });
-        let start = self
-            .folders
-            .workplace
-            .conditions()
-            .map_or("", |conditions| conditions.start.as_str());
-        let last = landed.max().map_or_else(|| start.to_owned(), |(_, commit)| commit);
-        short(&last).to_owned()
+        let start = || Some(self.folders.workplace.conditions()?.start.as_str());
+        short(self.state().last_landed_commit().or_else(start).unwrap_or_default()).to_owned()
     }
 
     fn release_landing(&mut self) -> Result<(), RunError> {
@@ -415,10 +395,7 @@ impl RunLoop<'_> {
         };
         let attempts = self.state().tasks().iter().filter_map(TaskRun::last);
         let landed: Vec<(&str, &str)> = attempts
-            .filter_map(|attempt| {
-                let merged = attempt.landing.merged.as_ref().filter(|merged| merged.passed)?;
-                Some((attempt.name.as_str(), merged.commit.as_deref()?))
-            })
+            .filter_map(|attempt| Some((attempt.name.as_str(), attempt.landed()?.commit.as_deref()?)))
             .collect();
         let gone: Vec<String> = match site.not_on_branch(&landed) {
             Ok(gone) => gone.into_iter().map(str::to_owned).collect(),

@@ -1,9 +1,10 @@
 //! Tests of a run as lines, for people and for programs.
 
 use expect_test::expect;
+use planwright_run::journal::UnknownRecord;
 use planwright_run::runs::{
-    Approved, Drifted, Merged, OtherEvent, PlanEditRecord, RemarkRecord, RequestRecord, RunEndRecord, RunEvent,
-    RunStanding, StopReason, Stopping, TaskRecord,
+    Approved, Drifted, Merged, PlanEditRecord, RemarkRecord, RequestRecord, RunEndRecord, RunEvent, RunStanding,
+    StopReason, Stopping, TaskRecord,
 };
 
 use super::samples::{Tape, at, in_utc, setting};
@@ -161,7 +162,7 @@ fn a_reader_that_goes_away_does_not_end_the_run() {
 fn programs_get_records_as_the_log_has_them() {
     let stage = Stage::new(80, 24);
     let mut json = JsonLines::new(stage.out.clone());
-    let other = OtherEvent {
+    let other = UnknownRecord {
         kind: "later".to_owned(),
         body: serde_json::value::to_raw_value(&serde_json::json!({"new": [1.50, "\u{9b}"]})).expect("JSON"),
     };
