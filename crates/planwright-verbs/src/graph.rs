@@ -7,7 +7,7 @@ use planwright_core::plan::Readiness;
 use serde::{Deserialize, Serialize};
 
 use crate::face::{Result, Workspace};
-use crate::plans::{PlanChoice, TaskStanding};
+use crate::plans::{PlanChoice, ShownState};
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -35,7 +35,7 @@ pub struct GraphTask {
     #[serde(skip)]
     pub subject: String,
     #[serde(skip)]
-    pub standing: TaskStanding,
+    pub state: ShownState,
     /// The places of the tasks that it depends on.
     #[serde(skip)]
     pub after: Vec<usize>,
@@ -68,7 +68,7 @@ pub fn graph(workspace: &Workspace, request: &GraphRequest) -> Result<GraphRepor
         critical: critical.contains_key(&ix),
         depends_on: linked.links.of(ix).iter().map(|edge| name(edge.to)).collect(),
         subject: plan.task_subject(task).to_owned(),
-        standing: TaskStanding::of(plan, &readiness, ix),
+        state: ShownState::of(plan, &readiness, ix),
         after: linked.links.of(ix).iter().map(|edge| edge.to as usize).collect(),
         critical_after: critical.get(&ix).copied().flatten(),
         stage: plan.has_stages.then_some(task.stage as usize),

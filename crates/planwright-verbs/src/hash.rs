@@ -1,7 +1,7 @@
 //! The verb `hash`: the canonical hash of a Markdown source plan, which ties a task pack to it.
 
-use planwright_core::dialect::task_pack::hash::{CANONICALIZATION, plan_hash};
 use planwright_core::document::markdown::Markdown;
+use planwright_core::planning::derive::{CANONICALIZATION, plan_hash};
 use serde::{Deserialize, Serialize};
 
 use crate::face::{Failure, Result, Workspace};

@@ -50,7 +50,7 @@ pub struct ImportRequest {
     pub diff: bool,
 }
 
-/// OpenCrabs reads no larger files on import.
+/// No larger files are imported: a tool of one of the dialects refuses them too.
 const MAX_IMPORT: usize = 10 * 1024 * 1024;
 
 /// Imports a plan. What is read out of an answer is confirmed by the user.

@@ -63,8 +63,12 @@ pub fn migrate(workspace: &Workspace, request: &MigrateRequest) -> Result<Writte
 fn migrated(origin: &NamedText, request: &MigrateRequest) -> Result<Migrated> {
     let mut inspection = inspect_file(&origin.source, Some(&origin.path), None).inspection;
     states_of(&mut inspection, &origin.path)?;
-    let help = "Aimi files of v2.x and prd.json are migrated; `planwright check` says what is wrong with this one";
-    let dialect = origin.dialect(help)?;
+    let writers = dialect::DIALECTS.iter().filter_map(|dialect| dialect.writer());
+    let forms: Vec<&str> = writers.filter_map(|writer| writer.migrates()).collect();
+    let forms = forms.join(", ");
+    let dialect = origin.dialect(&format!(
+        "{forms} are migrated; `planwright check` says what is wrong with this one"
+    ))?;
     let order = MigrationOrder {
         max_concurrency: request.max_concurrency,
     };

@@ -12,7 +12,7 @@ use crate::face::{Failure, Result, Workspace};
 use crate::history::PastReport;
 use crate::json::{Members, PlanOverview, TaskOverview};
 use crate::plans::{
-    OpenedPlan, PlanChoice, PlanOrTask, SkipCauses, TaskLine, fields_of, plan_or_task, plan_overview, remark_copy,
+    OpenedPlan, PlanChoice, PlanOrTask, SkipCauses, TaskSummary, fields_of, plan_or_task, plan_overview, remark_copy,
     task_named, task_overview,
 };
 use crate::text::one_line;
@@ -76,7 +76,7 @@ pub struct ShowPlanReport {
 pub struct PlanPage {
     pub goal: Option<String>,
     /// The tasks of the report.
-    pub tasks: Vec<TaskLine>,
+    pub tasks: Vec<TaskSummary>,
     /// The tasks that may be started, and those that may be claimed again.
     pub ready: Vec<String>,
     /// Why no task of the plan may be worked on, and what to do.
@@ -191,7 +191,7 @@ fn plan_page(opened: &OpenedPlan, linked: &LinkedPlan, readiness: &Readiness<'_>
     let is_offered_again =
         |ix: &usize| plan.tasks()[*ix].status == Status::Running && access.is_lease_over(&plan.task_name(*ix));
     ready.extend((0..plan.tasks().len()).filter(is_offered_again));
-    let line = |&ix: &usize| TaskLine::of(opened, linked, readiness, &skip_causes, ix);
+    let line = |&ix: &usize| TaskSummary::of(opened, linked, readiness, &skip_causes, ix);
     PlanPage {
         goal: goals.find_map(|field| plan.head_str(field)).map(str::to_owned),
         tasks: places.iter().map(line).collect(),

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use planwright_core::convert::ConversionRefusal;
 use planwright_core::diagnostic::Diagnostic;
-use planwright_core::dialect::Dialect;
 use planwright_core::dialect::id_source::IdSource;
+use planwright_core::dialect::{DIALECTS, Dialect};
 use planwright_core::plan::Field;
 use planwright_core::text::SourceText;
 use planwright_run::clock;
@@ -241,9 +241,12 @@ fn slug(title: &str) -> String {
 /// Returns the file in which a dialect's tool keeps the plan of a session.
 pub fn session_file(dialect: &dyn Dialect, session: &str) -> Result<PathBuf> {
     let id = uuid::Uuid::parse_str(session).map_err(|_| {
+        let mut places = DIALECTS.iter().filter_map(|dialect| dialect.home()?.session_place);
+        let example = places.next().map(|place| place("<uuid>")).unwrap_or_default();
+        let example = example.rsplit('/').next().unwrap_or_default();
         Failure::usage(
             format!("`{}` is not a UUID", printable(session)),
-            "sessions are named by UUIDs, as in .opencrabs_plan_<uuid>.json",
+            format!("sessions are named by UUIDs, as in {example}"),
         )
     })?;
     let home = std::env::home_dir()

@@ -1,6 +1,6 @@
 //! The verb `tasks cards`: the cards that the contract makes, and whether those of the pack agree with it.
 
-use planwright_core::dialect::task_pack::drift;
+use planwright_core::planning::derive::drift;
 use planwright_core::text::SourceText;
 use planwright_run::inspect_file::inspect_file;
 use planwright_run::journal::{ChangeRecord, History, plan_id};

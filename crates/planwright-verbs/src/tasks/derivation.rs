@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use planwright_core::diagnostic::Diagnostic;
-use planwright_core::dialect::task_pack::TaskPack;
-use planwright_core::planning::derive::{DerivationRequest, DeriveError, Derived, Previous, check_plan, derive};
+use planwright_core::planning::derive::{
+    DERIVED, DerivationRequest, DeriveError, Derived, Previous, check_plan, derive,
+};
 use planwright_core::planning::prompt::{Derivation, Purpose, derive_prompt};
 use planwright_core::text::SourceText;
 use planwright_run::planner::{self, Effort};
@@ -88,7 +89,7 @@ impl PackWork<'_> {
         let root = &self.source.root;
         let config = sound_config(workspace, root, NOT_PLANNED)?.config;
         let texts = planner.texts(workspace, Purpose::Derive, &config, root)?;
-        Ok(derive_prompt(&texts.brief(&TaskPack, GOAL), &self.derivation()).text)
+        Ok(derive_prompt(&texts.brief(DERIVED, GOAL), &self.derivation()).text)
     }
 
     fn derivation(&self) -> Derivation<'_> {
@@ -126,7 +127,7 @@ impl PackWork<'_> {
             );
         }
         let answer = planner.ask(workspace, &config, root, observer, |oracle| {
-            let brief = texts.brief(&TaskPack, GOAL);
+            let brief = texts.brief(DERIVED, GOAL);
             planner::derive(oracle, &brief, &self.derivation(), &|answer| self.derive(answer))
         })?;
         if let Some(exit) = answer.cancelled {

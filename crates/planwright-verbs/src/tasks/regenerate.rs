@@ -2,9 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use planwright_core::dialect::task_pack::original::OriginalPack;
-use planwright_core::planning::derive::Previous;
 use planwright_core::planning::derive::compare::PackDifference;
+use planwright_core::planning::derive::{OriginalPack, Previous};
 use planwright_core::text::SourceText;
 use planwright_run::inspect_file::inspect_file;
 use planwright_run::journal::{ChangeRecord, History, StateChange, plan_id};

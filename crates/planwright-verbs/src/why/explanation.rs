@@ -6,10 +6,10 @@ use std::path::Path;
 use planwright_core::edit::skipped_for_failures_of;
 use planwright_core::inspect::LinkedPlan;
 use planwright_core::plan::{Plan, Readiness, StartVerdict, Status, Wait};
+use planwright_run::runs::state::RunState;
 use planwright_run::shell::argument;
 
-use super::FailedRun;
-use crate::plans::{OpenedPlan, TaskStanding, failure_words, wait_words};
+use crate::plans::{OpenedPlan, ShownState, failure_words, wait_words};
 use crate::run_history::{Setting, after_failure, denial_words, log_command, why_failed};
 use crate::text::one_line;
 
@@ -17,7 +17,7 @@ use crate::text::one_line;
 pub struct Explanation {
     /// The first line of the task's title.
     pub title: String,
-    pub standing: TaskStanding,
+    pub state: ShownState,
     pub headline: WhyHeadline,
     pub failures: Option<FailedAttempts>,
     /// Why it may not be worked on although nothing is left that it waits for.
@@ -109,6 +109,12 @@ pub enum Outlook {
 /// Each line names a task that can be asked about on its own, so longer chains are cut.
 const MAX_WAITS: usize = 600;
 
+/// The run that marked a task as failed.
+pub(super) struct FailedRun {
+    pub(super) id: String,
+    pub(super) state: RunState,
+}
+
 /// A task that is explained, and everything that is known of it.
 pub(super) struct Explained<'e> {
     pub(super) opened: &'e OpenedPlan,
@@ -128,7 +134,7 @@ impl Explained<'_> {
         commands.extend(self.way_on());
         Explanation {
             title: plan.task_subject(&plan.tasks()[task_ix]).to_owned(),
-            standing: TaskStanding::of(plan, self.readiness, task_ix),
+            state: ShownState::of(plan, self.readiness, task_ix),
             failures,
             obstacle: self.opened.access.obstacle(task_ix),
             waits: self.waits(),

@@ -9,12 +9,11 @@ use planwright_core::plan::{Plan, Readiness, StartVerdict, State, Status, Wait};
 use planwright_run::claims::RUN_VERB;
 use planwright_run::journal::plan_id;
 use planwright_run::runs::RemarkKind;
-use planwright_run::runs::state::RunState;
 use planwright_run::shell::argument;
 use planwright_run::store::{self, PlanFile};
 use serde::{Deserialize, Serialize};
 
-use self::explanation::Explained;
+use self::explanation::{Explained, FailedRun};
 pub use self::explanation::{Explanation, FailedAttempts, Outlook, WaitRepeat, WaitStep, WhyHeadline};
 use crate::face::{Result, Workspace};
 use crate::json::{ClosedReport, HolderReport};
@@ -58,12 +57,6 @@ pub struct WaitReport {
     pub kind: &'static str,
     pub task: Option<String>,
     pub words: String,
-}
-
-/// The run that marked a task as failed.
-struct FailedRun {
-    id: String,
-    state: RunState,
 }
 
 /// Explains why a task is in its state.

@@ -86,7 +86,7 @@ fn draw(report: &GraphReport, paint: Paint, width: usize) -> String {
         let arrow = arrow(task);
         let room = width.saturating_sub(widest + 14 + arrow.chars().count()).max(16);
         let title = cut(&one_line(&task.subject), room);
-        let sign = mark(task.standing, paint);
+        let sign = mark(task.state, paint);
         out.push_str(&format!(
             "{shown:>4} {critical}{sign} {name}{padding}  {title}{}\n",
             paint.dim(&arrow)

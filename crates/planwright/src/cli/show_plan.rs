@@ -1,7 +1,7 @@
 //! The text of `planwright show` for a plan: tasks that need attention first, done tasks folded, progress at the bottom.
 
 use planwright_verbs::json::ProgressReport;
-use planwright_verbs::plans::{TaskLine, TaskStanding};
+use planwright_verbs::plans::{ShownState, TaskSummary};
 use planwright_verbs::show::ShowPlanReport;
 use planwright_verbs::text::{columns, count, cut, one_line, shown_name, some_of};
 
@@ -22,16 +22,16 @@ pub(super) struct ShownPage<'r> {
 }
 
 /// Returns the word for a group of tasks.
-fn group_word(group: TaskStanding) -> &'static str {
+fn group_word(group: ShownState) -> &'static str {
     match group {
-        TaskStanding::Running => "running",
-        TaskStanding::Failed => "failed",
-        TaskStanding::Unknown => "with an unknown status",
-        TaskStanding::Blocked => "blocked",
-        TaskStanding::Ready => "ready",
-        TaskStanding::Waiting => "waiting",
-        TaskStanding::Skipped => "skipped",
-        TaskStanding::Done => "done",
+        ShownState::Running => "running",
+        ShownState::Failed => "failed",
+        ShownState::Unknown => "with an unknown status",
+        ShownState::Blocked => "blocked",
+        ShownState::Ready => "ready",
+        ShownState::Waiting => "waiting",
+        ShownState::Skipped => "skipped",
+        ShownState::Done => "done",
     }
 }
 
@@ -139,9 +139,9 @@ struct PlanDrawing<'d> {
 impl PlanDrawing<'_> {
     /// Draws the tasks by groups, in as much detail as fits this many lines.
     fn bounded(&self, rows: usize) -> String {
-        let groups = TaskStanding::ALL.map(|group| {
+        let groups = ShownState::ALL.map(|group| {
             let tasks = self.page.report.page.tasks.iter();
-            (group, tasks.filter(|task| task.standing == group).collect::<Vec<_>>())
+            (group, tasks.filter(|task| task.state == group).collect::<Vec<_>>())
         });
         let groups: Vec<_> = groups.into_iter().filter(|(_, tasks)| !tasks.is_empty()).collect();
         for detail in [Detail::Whole, Detail::Short, Detail::Title] {
@@ -157,7 +157,7 @@ impl PlanDrawing<'_> {
     }
 
     /// Draws as many tasks of each group as fit; the rest of a group is counted on one line.
-    fn cut_groups(&self, groups: &[(TaskStanding, Vec<&TaskLine>)], rows: usize) -> String {
+    fn cut_groups(&self, groups: &[(ShownState, Vec<&TaskSummary>)], rows: usize) -> String {
         let mut out = String::new();
         for (group_ix, (group, tasks)) in groups.iter().enumerate() {
             // Each group that follows needs a line at least.
@@ -184,8 +184,8 @@ impl PlanDrawing<'_> {
         out
     }
 
-    fn group_lines(&self, group: TaskStanding, tasks: &[&TaskLine], detail: Detail) -> String {
-        let is_over = group == TaskStanding::Done || (group == TaskStanding::Skipped && detail == Detail::Title);
+    fn group_lines(&self, group: ShownState, tasks: &[&TaskSummary], detail: Detail) -> String {
+        let is_over = group == ShownState::Done || (group == ShownState::Skipped && detail == Detail::Title);
         match is_over && tasks.len() > 1 {
             true => self.folded(group, tasks, false),
             false => tasks.iter().map(|task| self.task(task, detail)).collect(),
@@ -193,7 +193,7 @@ impl PlanDrawing<'_> {
     }
 
     /// Returns one line for several tasks of a group.
-    fn folded(&self, group: TaskStanding, tasks: &[&TaskLine], is_rest: bool) -> String {
+    fn folded(&self, group: ShownState, tasks: &[&TaskSummary], is_rest: bool) -> String {
         const HINT: &str = " (--all lists them)";
         if tasks.is_empty() {
             return String::new();
@@ -216,7 +216,7 @@ impl PlanDrawing<'_> {
         format!("  {} {}\n", mark(group, paint), paint.dim(&words))
     }
 
-    fn task(&self, task: &TaskLine, detail: Detail) -> String {
+    fn task(&self, task: &TaskSummary, detail: Detail) -> String {
         /// How much of a title or a reason is shown where it is whole.
         const LINES: usize = 6;
         let ShownPage { paint, width, .. } = *self.page;
@@ -228,11 +228,11 @@ impl PlanDrawing<'_> {
             Detail::Whole => wrapped(&cut_at_word(text, room * LINES), room),
             Detail::Short | Detail::Title => vec![cut_at_word(text, room)],
         };
-        let painted = |line: &str| match task.standing {
-            TaskStanding::Done | TaskStanding::Skipped => paint.dim(line),
-            TaskStanding::Failed => paint.error(line),
-            TaskStanding::Running => paint.active(line),
-            TaskStanding::Ready => paint.bold(line),
+        let painted = |line: &str| match task.state {
+            ShownState::Done | ShownState::Skipped => paint.dim(line),
+            ShownState::Failed => paint.error(line),
+            ShownState::Running => paint.active(line),
+            ShownState::Ready => paint.bold(line),
             _ => line.to_owned(),
         };
         let title_room = room.saturating_sub(columns(&name).saturating_sub(self.widest));
@@ -241,7 +241,7 @@ impl PlanDrawing<'_> {
             Detail::Whole => wrapped(&cut_at_word(&title, title_room * LINES), title_room),
             Detail::Short | Detail::Title => vec![cut_at_word(&title, title_room)],
         };
-        let mut out = format!("  {} {name}{padding}  ", mark(task.standing, paint));
+        let mut out = format!("  {} {name}{padding}  ", mark(task.state, paint));
         out.push_str(
             &title
                 .iter()
@@ -250,7 +250,7 @@ impl PlanDrawing<'_> {
                 .join(&format!("\n{indent}")),
         );
         out.push('\n');
-        let is_urgent = task.standing <= TaskStanding::Blocked;
+        let is_urgent = task.state <= ShownState::Blocked;
         if let Some(reason) = task.reason.as_deref().filter(|_| detail != Detail::Title || is_urgent) {
             for line in laid_out(reason) {
                 out.push_str(&format!("{indent}{}\n", paint.dim(&line)));

@@ -112,7 +112,7 @@ fn headline(report: &WhyReport, paint: Paint, width: usize) -> String {
         WhyHeadline::Skipped { word, cause } => format!("is {word}{cause}"),
         WhyHeadline::Other { word, reason } => format!("is {word}{}", behind(reason)),
     };
-    let (sign, name) = (mark(explanation.standing, paint), paint.bold(&shown_name(&report.task)));
+    let (sign, name) = (mark(explanation.state, paint), paint.bold(&shown_name(&report.task)));
     hanging(&format!("{sign} {name} "), &says, width)
 }
 

@@ -1,7 +1,7 @@
 //! A plan as a Graphviz digraph.
 
 use planwright_verbs::graph::GraphReport;
-use planwright_verbs::plans::TaskStanding;
+use planwright_verbs::plans::ShownState;
 
 use super::graph::{label, stages};
 
@@ -11,7 +11,7 @@ pub(crate) fn digraph(graph: &GraphReport) -> String {
         "digraph plan {\n    rankdir=TB;\n    node [shape=box, style=\"rounded,filled\", fontname=\"sans-serif\"];\n",
     );
     for (ix, task) in graph.tasks.iter().enumerate() {
-        let (fill, line) = colors(task.standing);
+        let (fill, line) = colors(task.state);
         let width = if task.critical { 2 } else { 1 };
         out.push_str(&format!(
             "    t{ix} [label={}, fillcolor=\"{fill}\", color=\"{line}\", penwidth={width}];\n",
@@ -43,14 +43,14 @@ pub(crate) fn digraph(graph: &GraphReport) -> String {
     out
 }
 
-fn colors(standing: TaskStanding) -> (&'static str, &'static str) {
-    match standing {
-        TaskStanding::Done => ("#d3f9d8", "#2b8a3e"),
-        TaskStanding::Running => ("#d0ebff", "#1864ab"),
-        TaskStanding::Failed => ("#ffe3e3", "#c92a2a"),
-        TaskStanding::Skipped => ("#f1f3f5", "#868e96"),
-        TaskStanding::Blocked | TaskStanding::Unknown => ("#fff3bf", "#e67700"),
-        TaskStanding::Ready | TaskStanding::Waiting => ("#ffffff", "#495057"),
+fn colors(state: ShownState) -> (&'static str, &'static str) {
+    match state {
+        ShownState::Done => ("#d3f9d8", "#2b8a3e"),
+        ShownState::Running => ("#d0ebff", "#1864ab"),
+        ShownState::Failed => ("#ffe3e3", "#c92a2a"),
+        ShownState::Skipped => ("#f1f3f5", "#868e96"),
+        ShownState::Blocked | ShownState::Unknown => ("#fff3bf", "#e67700"),
+        ShownState::Ready | ShownState::Waiting => ("#ffffff", "#495057"),
     }
 }
 

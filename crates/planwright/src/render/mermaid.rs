@@ -1,7 +1,7 @@
 //! A plan as a Mermaid flowchart.
 
 use planwright_verbs::graph::{GraphReport, GraphTask};
-use planwright_verbs::plans::TaskStanding;
+use planwright_verbs::plans::ShownState;
 
 use super::graph::{label, stages};
 
@@ -55,8 +55,8 @@ pub(crate) fn flowchart(graph: &GraphReport) -> String {
 }
 
 fn class_of(task: &GraphTask) -> &'static str {
-    match task.standing {
-        TaskStanding::Unknown => "blocked",
+    match task.state {
+        ShownState::Unknown => "blocked",
         _ => task.status,
     }
 }

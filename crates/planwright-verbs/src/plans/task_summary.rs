@@ -8,7 +8,7 @@ use crate::text::one_line;
 
 /// What a task asks of its reader, the most urgent first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum TaskStanding {
+pub enum ShownState {
     Running,
     Failed,
     /// With a status that its dialect does not have.
@@ -22,43 +22,43 @@ pub enum TaskStanding {
     Done,
 }
 
-impl TaskStanding {
-    pub const ALL: [TaskStanding; 8] = [
-        TaskStanding::Running,
-        TaskStanding::Failed,
-        TaskStanding::Unknown,
-        TaskStanding::Blocked,
-        TaskStanding::Ready,
-        TaskStanding::Waiting,
-        TaskStanding::Skipped,
-        TaskStanding::Done,
+impl ShownState {
+    pub const ALL: [ShownState; 8] = [
+        ShownState::Running,
+        ShownState::Failed,
+        ShownState::Unknown,
+        ShownState::Blocked,
+        ShownState::Ready,
+        ShownState::Waiting,
+        ShownState::Skipped,
+        ShownState::Done,
     ];
 
     pub(crate) fn of(plan: &Plan, readiness: &Readiness<'_>, task_ix: usize) -> Self {
         match plan.tasks()[task_ix].status {
-            Status::Running => TaskStanding::Running,
-            Status::Failed => TaskStanding::Failed,
-            Status::Unknown(_) => TaskStanding::Unknown,
-            Status::Blocked(_) => TaskStanding::Blocked,
-            Status::Pending if readiness.is_ready(task_ix) => TaskStanding::Ready,
-            Status::Pending => TaskStanding::Waiting,
-            Status::Skipped => TaskStanding::Skipped,
-            Status::Done => TaskStanding::Done,
+            Status::Running => ShownState::Running,
+            Status::Failed => ShownState::Failed,
+            Status::Unknown(_) => ShownState::Unknown,
+            Status::Blocked(_) => ShownState::Blocked,
+            Status::Pending if readiness.is_ready(task_ix) => ShownState::Ready,
+            Status::Pending => ShownState::Waiting,
+            Status::Skipped => ShownState::Skipped,
+            Status::Done => ShownState::Done,
         }
     }
 }
 
 /// A task in a line or two.
-pub struct TaskLine {
+pub struct TaskSummary {
     pub name: String,
     /// The first line of its title.
     pub title: String,
-    pub standing: TaskStanding,
+    pub state: ShownState,
     /// Who holds it, or why it does not move.
     pub reason: Option<String>,
 }
 
-impl TaskLine {
+impl TaskSummary {
     pub(crate) fn of(
         opened: &OpenedPlan,
         linked: &LinkedPlan,
@@ -67,10 +67,10 @@ impl TaskLine {
         task_ix: usize,
     ) -> Self {
         let plan = &linked.plan;
-        TaskLine {
+        TaskSummary {
             name: plan.task_name(task_ix).into_owned(),
             title: plan.task_subject(&plan.tasks()[task_ix]).to_owned(),
-            standing: TaskStanding::of(plan, readiness, task_ix),
+            state: ShownState::of(plan, readiness, task_ix),
             reason: reason(opened, linked, readiness, skip_causes, task_ix),
         }
     }
