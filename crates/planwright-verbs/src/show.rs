@@ -296,7 +296,7 @@ fn changes_of(opened: &OpenedPlan, plan: &Plan, task: &str) -> Result<Vec<PastCh
         path: Path::new(&opened.path),
         id: plan_id(plan),
     };
-    let history = store::history(file).map_err(|error| Failure::environment(&error, error.help()))?;
+    let history = store::history(file)?;
     let changes = history.changes().iter().rev();
     Ok(changes.filter(|past| concerns(past, task)).cloned().collect())
 }

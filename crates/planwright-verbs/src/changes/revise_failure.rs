@@ -17,10 +17,10 @@ use planwright_run::review::waiting_tasks;
 use planwright_run::revise::ReviseError;
 use planwright_run::runs::holder;
 use planwright_run::shell::{argument, with_pack, with_plan};
-use planwright_run::store::{LoadError, StoreError, load};
+use planwright_run::store::load;
 
 use crate::face::{Drawn, Evidence, Failure, Result};
-use crate::plans::{FoundPlan, load_failure, review_commands, several_tasks, unknown_task};
+use crate::plans::{FoundPlan, review_commands, several_tasks, unknown_task};
 use crate::text::{cut, one_line, printable, shown_name};
 
 /// Returns an error of the run layer as the user sees it.
@@ -69,10 +69,7 @@ pub fn revise_failure(found: &FoundPlan, error: &ReviseError) -> Failure {
         }
         ReviseError::Problem(problem) => problem_failure(found, problem),
         ReviseError::Created(error) => Failure::problem(error.to_string(), error.help()),
-        ReviseError::Store(error) => match error {
-            StoreError::Load(error @ LoadError::TooLarge { .. }) => load_failure(error),
-            error => Failure::environment(error, error.help()),
-        },
+        ReviseError::Store(error) => error.into(),
     }
 }
 

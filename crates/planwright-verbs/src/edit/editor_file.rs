@@ -10,7 +10,7 @@ use planwright_run::workspace::root_of;
 use serde::Serialize;
 
 use crate::face::{Failure, Result, Workspace, from_here};
-use crate::plans::{FoundPlan, load_failure};
+use crate::plans::FoundPlan;
 use crate::text::one_line;
 
 /// The text that the user changes.
@@ -55,7 +55,7 @@ impl<'f> EditorFile<'f> {
 
     /// Reads what the editor saved.
     pub fn load(&self) -> Result<SourceText> {
-        let text = store::load(&self.path).map_err(|error| load_failure(&error))?.source;
+        let text = store::load(&self.path)?.source;
         if text.damage().is_some() {
             self.is_left.set(true);
             return Err(Failure::problem(
@@ -115,7 +115,7 @@ fn create_file(
         let path = folder.join(format!("{name}{number}.{ending}"));
         match store::create_like(&path, text, like) {
             Err(CreateError::Exists { .. }) => {}
-            Err(error) => return Err(Failure::environment(&error, error.help())),
+            Err(error) => return Err(error.into()),
             Ok(()) => return Ok(path),
         }
     }

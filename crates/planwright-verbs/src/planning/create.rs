@@ -21,7 +21,7 @@ use serde::Serialize;
 use super::OutlineRow;
 use crate::face::{Drawn, Evidence, Failure, Result, Workspace, fix_first, from_here};
 use crate::json::DiagnosticReport;
-use crate::plans::{candidates, load_failure, plans_titled};
+use crate::plans::{candidates, plans_titled};
 use crate::text::{one_line, printable, some_of, unified_diff};
 
 /// A text that a request names: a file, or the input of the face.
@@ -41,7 +41,7 @@ impl NamedText {
                 (path, loaded)
             }
         };
-        let source = loaded.map_err(|error| load_failure(&error))?.source;
+        let source = loaded?.source;
         Ok(NamedText { path, source })
     }
 
@@ -101,7 +101,7 @@ pub(crate) fn evidence(path: &Path, source: &SourceText, findings: Vec<Diagnosti
 /// Writes a plan to a new file. Where the dialect has a file that says which plan is being worked on, it names this one unless
 /// another is unfinished.
 pub fn create_plan(workspace: &Workspace, path: &Path, text: &str, dialect: &'static dyn Dialect) -> Result<()> {
-    store::create(path, text).map_err(not_created)?;
+    store::create(path, text)?;
     if let Some(error) = point_at_new(path, dialect) {
         workspace.remark(&format!("the plan is written, but {}", printable(&with_causes(&error))));
     }
@@ -134,20 +134,13 @@ pub(crate) fn remark_same_title(
     }
 }
 
-pub(crate) fn not_created(error: CreateError) -> Failure {
-    match error {
-        CreateError::Exists { .. } => Failure::problem(error.to_string(), error.help()),
-        CreateError::Io { .. } | CreateError::NotConfirmed { .. } => Failure::environment(&error, error.help()),
-    }
-}
-
 /// Refuses a path at which a file exists.
 pub fn require_new(path: &Path) -> Result<()> {
     match path.symlink_metadata() {
         Err(_) => Ok(()),
         Ok(_) => {
             let path = path.to_owned();
-            Err(not_created(CreateError::Exists { path }))
+            Err(Failure::from(CreateError::Exists { path }))
         }
     }
 }

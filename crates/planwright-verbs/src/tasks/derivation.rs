@@ -15,7 +15,6 @@ use crate::configuration::sound_config;
 use crate::face::{Failure, Result, Workspace, from_here};
 use crate::json::DiagnosticReport;
 use crate::planning::{MAX_PROMPT_BYTES, PlannerRequest, PlanningObserver, SourceFindings, planning_failure};
-use crate::plans::load_failure;
 
 /// What a planner of packs is to reach.
 const GOAL: &str = "The tasks of a task pack: all that its source plan asks for, and nothing else.";
@@ -60,7 +59,7 @@ impl DerivedPack {
 impl PackSource {
     pub(super) fn load(root: PathBuf, path: String) -> Result<Self> {
         let file = from_here(&root.join(&path));
-        let text = store::load(&file).map_err(|error| load_failure(&error))?.source;
+        let text = store::load(&file)?.source;
         if text.damage().is_some() {
             return Err(Failure::problem(
                 format!("the source plan `{path}` is not UTF-8"),
@@ -73,7 +72,7 @@ impl PackSource {
 
     /// Refuses a plan that was changed since, by the planner perhaps: its pack would be stale.
     fn refuse_changed(&self) -> Result<()> {
-        let newest = store::load(&self.root.join(&self.path)).map_err(|error| load_failure(&error))?;
+        let newest = store::load(&self.root.join(&self.path))?;
         if newest.source.as_str() == self.text.as_str() {
             return Ok(());
         }
