@@ -9,7 +9,7 @@ use serde::Deserialize;
 use crate::changes::{ChangeMode, ChangeReport, RunAnswer, revise_failure, step_words};
 use crate::face::{Exit, Failure, Result, Workspace};
 use crate::plan_transition::change_plan;
-use crate::plans::{FoundPlan, PlanChoice, find, find_named, load_failure, plan_xor_task};
+use crate::plans::{FoundPlan, PlanChoice, find, find_named, plan_xor_task};
 use crate::run_plan::approved::{ApprovedLanding, Landed};
 use crate::run_plan::observer::RunObserver;
 use crate::text::{one_line, shown_name};
@@ -100,7 +100,7 @@ struct TaskReview<'a> {
 
 impl<'a> TaskReview<'a> {
     fn new(found: &'a FoundPlan, task: &'a str, verdict: ReviewVerdict, request: &'a ApprovalRequest) -> Result<Self> {
-        store::load(&found.path).map_err(|error| load_failure(&error))?;
+        store::load(&found.path)?;
         Ok(TaskReview {
             found,
             task,

@@ -201,7 +201,7 @@ fn ask(
     let mut workers = Workers::sole().map_err(failed)?;
     let cancel = cancel().map_err(failed)?;
     cancel.wakes(workers.waker());
-    let place = AgentQueryPlace::create(&DiskFiles, &subject.root, &clock::now()).map_err(refusal)?;
+    let place = AgentQueryPlace::create(&DiskFiles, &subject.root, &clock::now())?;
     let query = AgentQuery {
         config,
         agent: arbiter,
@@ -222,7 +222,7 @@ fn ask(
             error @ (AgentQueryError::NotConfigured { .. }
             | AgentQueryError::NotFound { .. }
             | AgentQueryError::Io { .. }),
-        )) => Err(refusal(error)),
+        )) => Err(error.into()),
         Err(error) => fall_back(workspace, arbiter, subject, config, agents, error),
     }
 }
@@ -270,20 +270,12 @@ fn fall_back(
             })
         }
         None => Err(match error {
-            Undecided::NoAnswer(error) => refusal(error),
+            Undecided::NoAnswer(error) => error.into(),
             Undecided::Unusable { .. } => Failure::problem(
                 one_line(&why),
                 "ask again, or another agent; what it said is in the newest folder of `.planwright/inquiries`",
             ),
         }),
-    }
-}
-
-fn refusal(error: AgentQueryError) -> Failure {
-    let help = error.help();
-    match error.is_environment() {
-        true => Failure::environment(&error, help),
-        false => Failure::problem(error.to_string(), help),
     }
 }
 

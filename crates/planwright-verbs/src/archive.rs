@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::face::{Failure, Result, Workspace, from_here};
 use crate::json::ErrorBody;
-use crate::plans::{Entry, file_named, load_failure, pointer_to};
+use crate::plans::{Entry, file_named, pointer_to};
 use crate::text::printable;
 
 #[derive(Clone, Debug, Deserialize)]
@@ -138,7 +138,7 @@ fn choose(workspace: &Workspace, removal: Removal, names: &[String], user: bool)
 
 fn not_there(path: &Path, source: std::io::Error) -> Failure {
     let path = path.to_owned();
-    load_failure(&match source.kind() {
+    Failure::from(match source.kind() {
         std::io::ErrorKind::NotFound => LoadError::Missing { path },
         _ => LoadError::Io { path, source },
     })
@@ -164,7 +164,7 @@ fn refuse_stranger(entry: &Entry) -> Result<()> {
         return Ok(());
     }
     // A file that cannot be read may be a plan.
-    load(&entry.path).map_err(|error| load_failure(&error))?;
+    load(&entry.path)?;
     Err(Failure::problem(
         format!(
             "`{}` holds no plan, and does not lie where plans do",
@@ -274,6 +274,6 @@ fn departure_failure(error: &StoreError) -> Failure {
         StoreError::Occupied { .. } | StoreError::Link { .. } | StoreError::BeingRun { .. } => {
             Failure::problem(error.to_string(), error.help())
         }
-        error => Failure::environment(error, error.help()),
+        error => error.into(),
     }
 }

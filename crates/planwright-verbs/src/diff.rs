@@ -12,9 +12,7 @@ use planwright_run::store;
 use serde::{Deserialize, Serialize};
 
 use crate::face::{Failure, Result, Workspace, from_here};
-use crate::plans::{
-    AddedTaskReport, ChangedTaskReport, FoundPlan, PlanChoice, added, changed, file_before, load_failure, states_of,
-};
+use crate::plans::{AddedTaskReport, ChangedTaskReport, FoundPlan, PlanChoice, added, changed, file_before, states_of};
 use crate::text::diff_of_files;
 
 /// The name for a plan on standard input.
@@ -126,7 +124,7 @@ fn found(workspace: &Workspace, plan: Option<&str>) -> Result<FoundPlan> {
 /// Finds a plan by its name, or one of its stored versions.
 fn read(workspace: &Workspace, name: &str) -> Result<ComparedPlan> {
     if name == INPUT {
-        let source = workspace.load_input().map_err(|error| load_failure(&error))?.source;
+        let source = workspace.load_input()?.source;
         return read_text(&source, None);
     }
     let Some((plan, number)) = kept_text(workspace, name) else {
@@ -153,7 +151,7 @@ fn kept_text<'n>(workspace: &Workspace, name: &'n str) -> Option<(&'n str, usize
 }
 
 fn read_file(path: &Path) -> Result<ComparedPlan> {
-    let source = store::load(path).map_err(|error| load_failure(&error))?.source;
+    let source = store::load(path)?.source;
     read_text(&source, Some(path))
 }
 

@@ -46,7 +46,7 @@ pub fn all_rules() -> Vec<&'static Rule> {
         .chain(planwright_core::convert::rules::ALL.iter().copied())
         .chain(planwright_core::outline::rules::ALL.iter().copied())
         .chain(planwright_core::planning::rules::ALL.iter().copied())
-        .chain(planwright_core::dialect::task_pack::drift::ALL.iter().copied())
+        .chain(planwright_core::planning::derive::drift::ALL.iter().copied())
         .chain(planwright_core::planning::derive::rules::ALL.iter().copied())
         .collect()
 }

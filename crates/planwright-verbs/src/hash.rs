@@ -1,11 +1,10 @@
 //! The verb `hash`: the canonical hash of a Markdown source plan, which ties a task pack to it.
 
-use planwright_core::dialect::task_pack::hash::{CANONICALIZATION, plan_hash};
 use planwright_core::document::markdown::Markdown;
+use planwright_core::planning::derive::{CANONICALIZATION, plan_hash};
 use serde::{Deserialize, Serialize};
 
 use crate::face::{Failure, Result, Workspace};
-use crate::plans::load_failure;
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -24,7 +23,7 @@ pub struct HashReport {
 
 /// Computes the hash of a source plan.
 pub fn hash(workspace: &Workspace, request: &HashRequest) -> Result<HashReport> {
-    let loaded = workspace.load(&request.plan).map_err(|error| load_failure(&error))?;
+    let loaded = workspace.load(&request.plan)?;
     let Some(hash) = plan_hash(&Markdown::parse(&loaded.source)) else {
         return Err(Failure::problem(
             format!("the frontmatter of `{}` is not closed", request.plan),

@@ -9,7 +9,7 @@ use planwright_run::store::{self, PlanFile};
 use planwright_run::workspace::{archived_plans, plans_at_home, root_of};
 use serde::{Deserialize, Serialize};
 
-use crate::face::{Failure, Result, Workspace, from_here};
+use crate::face::{Result, Workspace, from_here};
 use crate::plans::{Entry, PlanChoice, no_file, remark_copy};
 use crate::verification::VerifiedReport;
 
@@ -112,7 +112,7 @@ pub fn history(workspace: &Workspace, request: &HistoryRequest) -> Result<Histor
     let path = Path::new(&opened.path);
     remark_copy(workspace, path, "history");
     let id = linked.and_then(|linked| plan_id(&linked.plan));
-    let history = store::history(PlanFile { path, id }).map_err(|error| Failure::environment(&error, error.help()))?;
+    let history = store::history(PlanFile { path, id })?;
     // The record that a run first read the plan is no change.
     let changes = history.changes().iter().rev();
     let changes: Vec<&PastChange> = changes.filter(|past| !past.change.is_beginning()).collect();

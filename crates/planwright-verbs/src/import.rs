@@ -21,7 +21,7 @@ use crate::planning::{
     dialect_or_default, is_input, new_path_of, other_notes, refused_answer, remark_same_title, require_new,
     session_file, task_names, with_id_source_for,
 };
-use crate::plans::{dialect_named, load_failure, stem_of};
+use crate::plans::{dialect_named, stem_of};
 use crate::run_history::first_step;
 use crate::text::one_line;
 
@@ -50,7 +50,7 @@ pub struct ImportRequest {
     pub diff: bool,
 }
 
-/// OpenCrabs reads no larger files on import.
+/// No larger files are imported: a tool of one of the dialects refuses them too.
 const MAX_IMPORT: usize = 10 * 1024 * 1024;
 
 /// Imports a plan. The user confirms a plan that was read from an answer.
@@ -94,7 +94,7 @@ fn importable(workspace: &Workspace, file: &Path) -> Result<NamedText> {
     if !is_input(file) && !path.exists() {
         return Err(Failure {
             help: "check the path of the file; `-` reads standard input".to_owned(),
-            ..load_failure(&LoadError::Missing { path })
+            ..Failure::from(LoadError::Missing { path })
         });
     }
     let text = NamedText::load(workspace, file)?;

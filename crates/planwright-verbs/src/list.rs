@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use planwright_core::plan::PlanProgress;
 use serde::{Deserialize, Serialize};
 
 use crate::face::{Result, Workspace};
+use crate::json::ProgressReport;
 use crate::plans::{self, Entry, candidates, dialect_named, refuse_closed, remark_copy};
 
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -61,7 +61,7 @@ pub struct ListedPlan {
     pub n_interrupted: usize,
     /// All counts of its tasks.
     #[serde(skip)]
-    pub progress: PlanProgress,
+    pub progress: ProgressReport,
 }
 
 pub fn list(workspace: &Workspace, request: &ListRequest) -> Result<ListReport> {
@@ -115,7 +115,7 @@ fn listed(entry: Entry) -> ListedPlan {
         holders: entry.holders,
         closed: entry.closed,
         n_interrupted: entry.n_interrupted,
-        progress,
+        progress: progress.into(),
     }
 }
 

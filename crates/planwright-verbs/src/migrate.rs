@@ -9,12 +9,12 @@ use planwright_core::text::SourceText;
 use planwright_run::clock;
 use planwright_run::inspect_file::inspect_file;
 use planwright_run::journal::{ChangeRecord, History, plan_id};
-use planwright_run::store::{self, LoadError, PlanFile, PreparedChange, Store, StoreError, UpdateError};
+use planwright_run::store::{self, PlanFile, PreparedChange, Store};
 use serde::Deserialize;
 
 use crate::face::{Failure, Result, Workspace};
-use crate::planning::{CreatedText, NamedText, WrittenReport, fresh_number, is_input, not_created};
-use crate::plans::{load_failure, no_file, states_of};
+use crate::planning::{CreatedText, NamedText, WrittenReport, fresh_number, is_input};
+use crate::plans::{no_file, states_of};
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -40,7 +40,7 @@ pub fn migrate(workspace: &Workspace, request: &MigrateRequest) -> Result<Writte
     let backup = (!request.no_backup).then(|| backup_name(&path, &origin.source));
     if !request.dry_run {
         if let Some(backup) = backup.as_ref().filter(|backup| !backup.exists()) {
-            store::create_like(backup, origin.source.as_str(), &path).map_err(not_created)?;
+            store::create_like(backup, origin.source.as_str(), &path)?;
         }
         write(&origin, &migrated)?;
     }
@@ -63,8 +63,12 @@ pub fn migrate(workspace: &Workspace, request: &MigrateRequest) -> Result<Writte
 fn migrated(origin: &NamedText, request: &MigrateRequest) -> Result<Migrated> {
     let mut inspection = inspect_file(&origin.source, Some(&origin.path), None).inspection;
     states_of(&mut inspection, &origin.path)?;
-    let help = "Aimi files of v2.x and prd.json are migrated; `planwright check` says what is wrong with this one";
-    let dialect = origin.dialect(help)?;
+    let writers = dialect::DIALECTS.iter().filter_map(|dialect| dialect.writer());
+    let forms: Vec<&str> = writers.filter_map(|writer| writer.migrates()).collect();
+    let forms = forms.join(", ");
+    let dialect = origin.dialect(&format!(
+        "{forms} are migrated; `planwright check` says what is wrong with this one"
+    ))?;
     let order = MigrationOrder {
         max_concurrency: request.max_concurrency,
     };
@@ -95,11 +99,7 @@ fn write(origin: &NamedText, migrated: &Migrated) -> Result<()> {
         id: plan.and_then(plan_id),
     };
     let updated = Store::default().update(file, "migrate", prepare);
-    updated.map(drop).map_err(|error| match error {
-        UpdateError::Refused(refused) => refused,
-        UpdateError::Store(StoreError::Load(error @ LoadError::TooLarge { .. })) => load_failure(&error),
-        UpdateError::Store(error) => Failure::environment(&error, error.help()),
-    })
+    Ok(updated.map(drop)?)
 }
 
 /// Returns the first free name for a copy next to a file: `tasks.json.bak`, `tasks.json.bak2`. An existing copy, as after an interrupted

@@ -5,7 +5,7 @@ use std::path::Path;
 use planwright_core::diagnostic::Severity;
 use planwright_core::edit::VerbRequest;
 use planwright_core::inspect::LinkedPlan;
-use planwright_core::plan::{Plan, PlanProgress, Readiness, State, Status, Verb};
+use planwright_core::plan::{Plan, Readiness, State, Status, Verb};
 use planwright_run::clock;
 use planwright_run::files::DiskFiles;
 use planwright_run::gate::GatePolicy;
@@ -66,13 +66,9 @@ pub struct NextReport {
     /// The changes of the file, if a diff was requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub diff: Option<String>,
+    /// What keeps tasks from being offered.
     #[serde(skip)]
-    pub opened: OpenedPlan,
-    /// The indexes of the ready tasks in the plan.
-    #[serde(skip)]
-    pub ready_tasks: Vec<usize>,
-    #[serde(skip)]
-    pub progress: PlanProgress,
+    pub obstacles: NextObstacles,
     /// With `start`: the new claim on the task, in words.
     #[serde(skip)]
     pub claim_lines: Vec<String>,
@@ -91,10 +87,24 @@ impl NextReport {
     }
 }
 
+/// What keeps tasks of a plan from being offered.
+pub struct NextObstacles {
+    /// Why no task of the plan may be worked on, and what to do.
+    pub closed: Option<String>,
+    pub awaits_approval: bool,
+    /// The tasks that nothing but a missing proof keeps from starting, each with what to do.
+    pub unproven: Vec<(String, String)>,
+    /// How many running tasks were left by a run that was interrupted.
+    pub n_interrupted: usize,
+}
+
 /// A ready task with all its fields in the plan.
 #[derive(Serialize)]
 pub struct ReadyReport {
     pub task: TaskOverview,
+    /// The first line of its title.
+    #[serde(skip)]
+    pub subject: String,
     pub fields: Members,
     pub dependencies: Vec<TaskOverview>,
 }
@@ -131,16 +141,28 @@ pub fn next(workspace: &Workspace, request: &NextRequest) -> Result<NextReport> 
         claim: claim.report,
         closed: opened.access.closed_report(),
         diff: claim.diff,
-        progress: readiness.progress(),
+        obstacles: obstacles(&opened, plan),
         claim_lines: claim.lines,
         would: claim.would,
         commands: match request.start {
             true => Vec::new(),
             false => next_commands(&opened, plan, &ready_tasks),
         },
-        ready_tasks,
-        opened,
     })
+}
+
+fn obstacles(opened: &OpenedPlan, plan: &Plan) -> NextObstacles {
+    let access = &opened.access;
+    let unproven = access.unproven.iter().map(|(&ix, closed)| {
+        let words = format!("{}; {}", closed.message, closed.help);
+        (plan.task_name(ix).into_owned(), words)
+    });
+    NextObstacles {
+        closed: access.gate.is_some().then(|| access.gate_words()),
+        awaits_approval: access.awaits_approval(),
+        unproven: unproven.collect(),
+        n_interrupted: access.n_interrupted(plan),
+    }
 }
 
 /// Returns the offered tasks: those that are ready, and those whose claim has expired.
@@ -161,6 +183,7 @@ fn ready_reports(
     let task = |ix: usize| task_overview(opened, linked, readiness, &index, ix);
     let reports = ready.iter().map(|&ix| ReadyReport {
         task: task(ix),
+        subject: linked.plan.task_subject(&linked.plan.tasks()[ix]).to_owned(),
         fields: fields_of(linked, ix),
         dependencies: linked.links.of(ix).iter().map(|edge| task(edge.to as usize)).collect(),
     });

@@ -70,7 +70,29 @@ pub struct MakePlanReport {
     #[serde(skip)]
     pub findings: SourceFindings,
     #[serde(skip)]
-    pub linked: Option<LinkedPlan>,
+    pub tasks: Vec<PlannedTask>,
+}
+
+/// A task of a plan that was made.
+pub struct PlannedTask {
+    pub name: String,
+    /// The first line of its title.
+    pub title: String,
+    pub depends_on: Vec<String>,
+}
+
+fn planned_tasks(linked: &LinkedPlan) -> impl Iterator<Item = PlannedTask> {
+    let plan = &linked.plan;
+    plan.tasks().iter().enumerate().map(|(ix, task)| PlannedTask {
+        name: plan.task_name(ix).into_owned(),
+        title: plan.task_subject(task).to_owned(),
+        depends_on: linked
+            .links
+            .of(ix)
+            .iter()
+            .map(|edge| plan.task_name(edge.to as usize).into_owned())
+            .collect(),
+    })
 }
 
 /// Returns the prompt of the agent. Starts nothing and writes nothing.
@@ -328,7 +350,7 @@ impl<'a> PlanWork<'a> {
                 source,
                 findings: made.notes,
             },
-            linked: inspection.plan,
+            tasks: inspection.plan.iter().flat_map(planned_tasks).collect(),
         })
     }
 

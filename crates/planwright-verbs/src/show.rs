@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use planwright_core::inspect::LinkedPlan;
-use planwright_core::plan::{Plan, Readiness, Status};
+use planwright_core::plan::{Field, Plan, Readiness, Status};
 use planwright_run::journal::{PastChange, plan_id};
 use planwright_run::store::{self, PlanFile};
 use serde::{Deserialize, Serialize};
@@ -12,8 +12,8 @@ use crate::face::{Failure, Result, Workspace};
 use crate::history::PastReport;
 use crate::json::{Members, PlanOverview, TaskOverview};
 use crate::plans::{
-    OpenedPlan, PlanChoice, PlanOrTask, SkipCauses, fields_of, plan_or_task, plan_overview, remark_copy, task_named,
-    task_overview,
+    OpenedPlan, PlanChoice, PlanOrTask, SkipCauses, TaskSummary, fields_of, plan_or_task, plan_overview, remark_copy,
+    task_named, task_overview,
 };
 use crate::text::one_line;
 use crate::verification::VerifiedReport;
@@ -69,12 +69,20 @@ pub struct ShowPlanReport {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next_cursor: Option<String>,
     #[serde(skip)]
-    pub opened: OpenedPlan,
-    /// The positions of the tasks in the file.
-    #[serde(skip)]
-    pub places: Vec<usize>,
-    #[serde(skip)]
-    pub skip_causes: SkipCauses,
+    pub page: PlanPage,
+}
+
+/// What only people are shown of a plan.
+pub struct PlanPage {
+    pub goal: Option<String>,
+    /// The tasks of the report.
+    pub tasks: Vec<TaskSummary>,
+    /// The tasks that may be started, and those that may be claimed again.
+    pub ready: Vec<String>,
+    /// Why no task of the plan may be worked on, and what to do.
+    pub closed: Option<String>,
+    /// How many of its running tasks were left by a run that was interrupted.
+    pub n_interrupted: usize,
 }
 
 /// A task, or its requested members.
@@ -170,10 +178,27 @@ fn show_plan(opened: OpenedPlan, request: &ShowRequest) -> Result<ShowPlanReport
         plan: plan_overview(&opened, linked, &readiness),
         tasks: tasks.collect::<Result<_>>()?,
         next_cursor,
-        places: places.to_vec(),
-        skip_causes: SkipCauses::of(linked, Path::new(&opened.path)),
-        opened,
+        page: plan_page(&opened, linked, &readiness, places),
     })
+}
+
+fn plan_page(opened: &OpenedPlan, linked: &LinkedPlan, readiness: &Readiness<'_>, places: &[usize]) -> PlanPage {
+    let (plan, access) = (&linked.plan, &opened.access);
+    let mut goals = [Field::Goal, Field::Description].into_iter();
+    let skip_causes = SkipCauses::of(linked, Path::new(&opened.path));
+    let mut ready = readiness.ready();
+    ready.retain(|ix| !access.unproven.contains_key(ix));
+    let is_offered_again =
+        |ix: &usize| plan.tasks()[*ix].status == Status::Running && access.is_lease_over(&plan.task_name(*ix));
+    ready.extend((0..plan.tasks().len()).filter(is_offered_again));
+    let line = |&ix: &usize| TaskSummary::of(opened, linked, readiness, &skip_causes, ix);
+    PlanPage {
+        goal: goals.find_map(|field| plan.head_str(field)).map(str::to_owned),
+        tasks: places.iter().map(line).collect(),
+        ready: ready.iter().map(|&ix| plan.task_name(ix).into_owned()).collect(),
+        closed: access.gate.is_some().then(|| access.gate_words()),
+        n_interrupted: access.n_interrupted(plan),
+    }
 }
 
 impl StateFilter {
@@ -258,7 +283,7 @@ fn show_task(workspace: &Workspace, opened: OpenedPlan, task_ix: usize) -> Resul
         dependents: dependents_of(linked, task_ix),
         changes: past.iter().map(PastReport::from).collect(),
         verified: verified.map(VerifiedReport::from).collect(),
-        why: why_task(workspace, opened, task_ix)?,
+        why: why_task(workspace, &opened, task_ix)?,
     })
 }
 
@@ -271,7 +296,7 @@ fn changes_of(opened: &OpenedPlan, plan: &Plan, task: &str) -> Result<Vec<PastCh
         path: Path::new(&opened.path),
         id: plan_id(plan),
     };
-    let history = store::history(file).map_err(|error| Failure::environment(&error, error.help()))?;
+    let history = store::history(file)?;
     let changes = history.changes().iter().rev();
     Ok(changes.filter(|past| concerns(past, task)).cloned().collect())
 }

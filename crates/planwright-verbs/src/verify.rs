@@ -8,7 +8,7 @@ use planwright_run::store::{PlanFile, Store};
 use serde::{Deserialize, Serialize};
 
 use crate::changes::notice_words;
-use crate::face::{Exit, Failure, Result, Workspace};
+use crate::face::{Exit, Result, Workspace};
 use crate::plans::{FoundPlan, OpenedPlan, PlanChoice, open_as, refuse_own_plan, task_named};
 use crate::verification::{VerificationEvent, VerificationObserver, VerifiedReport, Verifier};
 
@@ -119,9 +119,7 @@ fn record(found: &FoundPlan, plan: &Plan, verified: &ManualVerification, notices
         path: &found.path,
         id: plan_id(plan),
     };
-    let noted = Store::default()
-        .record_verified(file, verified.clone())
-        .map_err(|error| Failure::environment(&error, error.help()))?;
+    let noted = Store::default().record_verified(file, verified.clone())?;
     for notice in noted.iter().map(notice_words) {
         if !notices.contains(&notice) {
             notices.push(notice);

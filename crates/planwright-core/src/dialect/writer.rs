@@ -54,6 +54,11 @@ pub trait DialectWriter: Sync {
         None
     }
 
+    /// Names the older forms that it can bring to the newest; none where it has no older form.
+    fn migrates(&self) -> Option<&'static str> {
+        None
+    }
+
     /// Returns what import does with a plan of this dialect.
     fn import(&self) -> Import {
         Import::AsIs

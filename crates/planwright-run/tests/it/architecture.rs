@@ -148,6 +148,74 @@ const NAMES_AN_AGENT: &[&str] = &[
     "planwright/src/cli/originals.rs",
 ];
 
+/// Code outside of the folder of a dialect that imports from it. ARCHITECTURE.md has the same list (invariant 7).
+const KNOWS_A_DIALECT: &[&str] = &[
+    // The list of all dialects, and the folders that it lists.
+    "planwright-core/src/dialect/mod.rs",
+    "planwright-core/src/dialect/registry.rs",
+    // Task packs alone are derived from another document.
+    "planwright-core/src/planning/derive/",
+    // The command lines of the original tools.
+    "planwright/src/compat/",
+];
+
+#[test]
+fn architecture_names_the_code_that_knows_a_dialect() {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../ARCHITECTURE.md");
+    let page = std::fs::read_to_string(page).expect("the page");
+    let rule = page.split("**No dialect by name downstream.**").nth(1);
+    let rule = rule.and_then(|rule| rule.split("\n8. ").next()).expect("invariant 7");
+    for place in KNOWS_A_DIALECT {
+        let (_, below) = place.split_once("/src/").expect("a place in a crate");
+        let shown = below.trim_end_matches('/');
+        assert!(
+            rule.contains(&format!("`{shown}`")),
+            "invariant 7 does not name `{shown}`"
+        );
+    }
+    let n_named = rule.matches('`').count() / 2;
+    assert_eq!(
+        n_named,
+        KNOWS_A_DIALECT.len() + NOT_PLACES.len(),
+        "invariant 7 names more:{rule}"
+    );
+    assert!(NOT_PLACES.iter().all(|name| rule.contains(&format!("`{name}`"))));
+}
+
+/// Code in the text of invariant 7 that is no exception.
+const NOT_PLACES: &[&str] = &["Lifecycle", "Wording"];
+
+/// Returns the dialect of which a line of code names the module.
+fn imported_dialect(line: &str) -> Option<&'static str> {
+    DIALECTS.iter().map(|dialect| dialect.name()).find(|name| {
+        let module = name.replace('-', "_");
+        let paths = [format!("dialect::{module}"), format!("{module}::")];
+        paths.iter().any(|path| {
+            line.match_indices(path.as_str()).any(|(at, _)| {
+                let before = line[..at].chars().next_back();
+                let after = line[at + path.len()..].chars().next();
+                let is_word = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
+                !is_word(before) && (path.ends_with(':') || !is_word(after))
+            })
+        })
+    })
+}
+
+#[test]
+fn the_search_for_imports_of_dialects_finds_examples() {
+    assert_eq!(
+        imported_dialect("use planwright_core::dialect::aimi::is_branch;"),
+        Some("aimi")
+    );
+    assert_eq!(
+        imported_dialect("use crate::dialect::{task_pack::TaskPack, writer};"),
+        Some("task-pack")
+    );
+    assert_eq!(imported_dialect("use crate::dialect::aimi;"), Some("aimi"));
+    assert_eq!(imported_dialect("use crate::dialect::registry;"), None);
+    assert_eq!(imported_dialect("let aimi = compat::aimi_cli::run();"), None);
+}
+
 #[test]
 fn no_code_but_its_own_knows_a_dialect_by_name() {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
@@ -158,14 +226,27 @@ fn no_code_but_its_own_knows_a_dialect_by_name() {
                 let folder = dialect.name().replace('-', "_");
                 shown.contains(&format!("/dialect/{folder}/"))
             });
-            let is_exempt = shown.contains("/compat/") || NAMES_AN_AGENT.iter().any(|file| shown.ends_with(file));
-            if is_own || is_exempt || !shown.ends_with(".rs") {
+            let knows = KNOWS_A_DIALECT.iter().any(|place| shown.contains(place));
+            let names_an_agent = NAMES_AN_AGENT.iter().any(|file| shown.ends_with(file));
+            if is_own || knows || !shown.ends_with(".rs") {
                 continue;
             }
             let text = std::fs::read_to_string(&path).expect("a readable file");
             let product = text.split("#[cfg(test)]").next().unwrap_or("");
-            let code = product.lines().filter(|line| !line.trim_start().starts_with("//"));
-            for (line, dialect) in code.flat_map(|line| DIALECTS.iter().map(move |dialect| (line, dialect))) {
+            let code: Vec<&str> = product
+                .lines()
+                .filter(|line| !line.trim_start().starts_with("//"))
+                .collect();
+            for line in code.iter().filter(|line| !line.contains("compat::")) {
+                assert_eq!(imported_dialect(line), None, "{shown}: {}", line.trim());
+            }
+            if names_an_agent {
+                continue;
+            }
+            for (line, dialect) in code
+                .iter()
+                .flat_map(|line| DIALECTS.iter().map(move |dialect| (line, dialect)))
+            {
                 let quoted = format!("\"{}\"", dialect.name());
                 assert!(!line.contains(&quoted), "{shown}: {}", line.trim());
             }

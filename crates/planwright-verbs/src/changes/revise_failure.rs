@@ -11,16 +11,16 @@ use planwright_run::claims::NotHolder;
 use planwright_run::files::DiskFiles;
 use planwright_run::gate::held_by;
 use planwright_run::inspect_file::inspect_file;
-use planwright_run::journal::plan_id;
+use planwright_run::journal::{PastChange, plan_id};
 use planwright_run::layout::PlanPlace;
 use planwright_run::review::waiting_tasks;
 use planwright_run::revise::ReviseError;
 use planwright_run::runs::holder;
 use planwright_run::shell::{argument, with_pack, with_plan};
-use planwright_run::store::{LoadError, StoreError, load};
+use planwright_run::store::load;
 
 use crate::face::{Drawn, Evidence, Failure, Result};
-use crate::plans::{FoundPlan, load_failure, review_commands, several_tasks, unknown_task, unreadable_task};
+use crate::plans::{FoundPlan, review_commands, several_tasks, unknown_task, unreadable_task};
 use crate::text::{cut, one_line, printable, shown_name};
 
 /// Converts an error of the run layer to a failure for the user.
@@ -65,17 +65,7 @@ pub fn revise_failure(found: &FoundPlan, error: &ReviseError) -> Failure {
             "another process changed the plan while it was in the editor",
             "compare your text with the plan file, and edit it again",
         ),
-        ReviseError::EditedSince { change, missing } => {
-            let what = format!("`{}` (change {})", printable(&change.change.verb), change.number);
-            let lost = missing.as_ref().map_or_else(
-                || "the places that it changed were edited".to_owned(),
-                |missing| format!("the file does not have `{}` any more", cut(&one_line(missing), 60)),
-            );
-            Failure::problem(
-                format!("the plan has been edited since {what}, and taking that back would lose the edit: {lost}"),
-                "nothing was written; change the plan with `planwright edit`, or take it from version control",
-            )
-        }
+        ReviseError::EditedSince { change, missing } => edited_since(change, missing.as_deref()),
         ReviseError::InTheWay { problem, source } => {
             let evidence = Evidence {
                 path: found.path.to_string_lossy().into_owned(),
@@ -86,7 +76,29 @@ pub fn revise_failure(found: &FoundPlan, error: &ReviseError) -> Failure {
             };
             Failure::shown(problem.to_string(), help_of(problem, found), evidence)
         }
-        ReviseError::Problem(problem @ Problem::Worse(worse)) => {
+        ReviseError::Problem(problem) => problem_failure(found, problem),
+        ReviseError::Created(error) => Failure::problem(error.to_string(), error.help()),
+        ReviseError::Store(error) => error.into(),
+    }
+}
+
+/// Returns that a change cannot be taken back because of a later edit.
+fn edited_since(change: &PastChange, missing: Option<&str>) -> Failure {
+    let what = format!("`{}` (change {})", printable(&change.change.verb), change.number);
+    let lost = missing.map_or_else(
+        || "the places that it changed were edited".to_owned(),
+        |missing| format!("the file does not have `{}` any more", cut(&one_line(missing), 60)),
+    );
+    Failure::problem(
+        format!("the plan has been edited since {what}, and taking that back would lose the edit: {lost}"),
+        "nothing was written; change the plan with `planwright edit`, or take it from version control",
+    )
+}
+
+/// Returns that a change is refused by the plan itself.
+fn problem_failure(found: &FoundPlan, problem: &Problem) -> Failure {
+    match problem {
+        Problem::Worse(worse) => {
             let evidence = Evidence {
                 path: found.path.to_string_lossy().into_owned(),
                 source: SourceText::new(""),
@@ -96,12 +108,12 @@ pub fn revise_failure(found: &FoundPlan, error: &ReviseError) -> Failure {
             };
             Failure::shown(problem.to_string(), help_of(problem, found), evidence)
         }
-        ReviseError::Problem(Problem::Refused(VerbRefusal::NotAllowed {
+        Problem::Refused(VerbRefusal::NotAllowed {
             task,
             from: State::Running,
             verb,
             ..
-        })) if is_in_review(found, task) => Failure::problem(
+        }) if is_in_review(found, task) => Failure::problem(
             format!(
                 "`{}` waits for review: `{}` is not for it",
                 shown_name(task),
@@ -109,12 +121,7 @@ pub fn revise_failure(found: &FoundPlan, error: &ReviseError) -> Failure {
             ),
             review_commands(task, &found.path.to_string_lossy()),
         ),
-        ReviseError::Problem(problem) => Failure::problem(problem.to_string(), help_of(problem, found)),
-        ReviseError::Created(error) => Failure::problem(error.to_string(), error.help()),
-        ReviseError::Store(error) => match error {
-            StoreError::Load(error @ LoadError::TooLarge { .. }) => load_failure(error),
-            error => Failure::environment(error, error.help()),
-        },
+        problem => Failure::problem(problem.to_string(), help_of(problem, found)),
     }
 }
 

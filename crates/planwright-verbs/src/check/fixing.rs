@@ -10,7 +10,7 @@ use planwright_core::text::SourceText;
 use planwright_run::journal::{ChangeRecord, JournalRepair, plan_id};
 use planwright_run::store::{PlanFile, PreparedChange, Store, StoreError, UpdateError, replace};
 
-use crate::face::{Failure, Result};
+use crate::face::Result;
 
 /// A file and its fixed text.
 pub(super) struct Fixing {
@@ -51,10 +51,8 @@ impl Fixing {
             return Ok(Vec::new());
         };
         let Some(linked) = &after.plan else {
-            let replaced = replace(path, &self.old, text);
-            return replaced
-                .map(|()| Vec::new())
-                .map_err(|error| Failure::environment(&error, error.help()));
+            replace(path, &self.old, text)?;
+            return Ok(Vec::new());
         };
         let id = plan_id(&linked.plan);
         let updated = Store::default().update(PlanFile { path, id }, "fix", |newest, _| match newest.as_str() {
@@ -65,9 +63,7 @@ impl Fixing {
         });
         match updated {
             Ok(updated) => Ok(updated.notices),
-            Err(UpdateError::Refused(error) | UpdateError::Store(error)) => {
-                Err(Failure::environment(&error, error.help()))
-            }
+            Err(UpdateError::Refused(error) | UpdateError::Store(error)) => Err(error.into()),
         }
     }
 

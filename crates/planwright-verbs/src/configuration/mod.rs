@@ -13,7 +13,7 @@ use planwright_run::store::LoadError;
 pub use self::fence_support::FenceSupport;
 
 use crate::face::{Exit, Failure, FileFindings, Result, Workspace, from_here};
-use crate::plans::{FoundPlan, load_failure};
+use crate::plans::FoundPlan;
 use crate::text::count;
 
 /// Returns the findings about each file, variable and flag of a configuration.
@@ -79,5 +79,5 @@ pub fn config_of(workspace: &Workspace, found: &FoundPlan) -> Result<Config> {
 }
 
 pub fn place_of(found: &FoundPlan) -> Result<PlanPlace> {
-    PlanPlace::of(&DiskFiles, &found.path).map_err(|source| load_failure(&LoadError::new(&found.path, source)))
+    PlanPlace::of(&DiskFiles, &found.path).map_err(|source| Failure::from(LoadError::new(&found.path, source)))
 }

@@ -10,7 +10,7 @@ use planwright_run::workspace::root_of;
 use serde::Serialize;
 
 use crate::face::{Failure, Result, Workspace, from_here};
-use crate::plans::{FoundPlan, load_failure};
+use crate::plans::FoundPlan;
 use crate::text::one_line;
 
 /// The text that the user changes.
@@ -60,7 +60,7 @@ impl<'f> EditorFile<'f> {
                 "the editor removed the file: nothing was written",
                 "save the text in the editor, and close it",
             ),
-            error => load_failure(&error),
+            error => Failure::from(error),
         });
         let text = loaded?.source;
         if text.damage().is_some() {
@@ -122,7 +122,7 @@ fn create_file(
         let path = folder.join(format!("{name}{number}.{ending}"));
         match store::create_like(&path, text, like) {
             Err(CreateError::Exists { .. }) => {}
-            Err(error) => return Err(Failure::environment(&error, error.help())),
+            Err(error) => return Err(error.into()),
             Ok(()) => return Ok(path),
         }
     }

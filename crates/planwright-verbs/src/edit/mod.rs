@@ -22,7 +22,7 @@ use self::form_edits::{FormEdits, field_changes};
 use self::task_form::{FormFields, SpecialFields, form_of, parse};
 use crate::changes::{ChangeMode, ChangeReport, ChangeWords, diff_of, refuse_in_review, revise_failure};
 use crate::face::{Drawn, Evidence, Failure, Result, Workspace};
-use crate::plans::{FoundPlan, PlanChoice, load_failure, plan_before_task};
+use crate::plans::{FoundPlan, PlanChoice, plan_before_task};
 use crate::text::{one_line, shown_name};
 
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -78,7 +78,7 @@ impl From<EditRefusal> for Failure {
 /// Returns the text of a plan, or the form of a task.
 pub fn edit_form(workspace: &Workspace, request: &EditFormRequest) -> Result<EditForm> {
     let (found, task) = plan_before_task(workspace, request.what.as_deref(), &request.plan)?;
-    let load = |path: &Path| store::load(path).map_err(|error| load_failure(&error));
+    let load = |path: &Path| store::load(path).map_err(Failure::from);
     let source = load(&found.path)?.source;
     let text = match &task {
         None => source.as_str().to_owned(),

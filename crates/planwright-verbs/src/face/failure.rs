@@ -4,9 +4,14 @@ use std::path::Path;
 
 use planwright_core::diagnostic::{Diagnostic, Safety, Severity};
 use planwright_core::text::{SourceText, Span};
+use planwright_run::agent_query::AgentQueryError;
+use planwright_run::copy_workspace::DuplicateError;
 use planwright_run::error_chain::with_causes;
+use planwright_run::fence::FenceError;
+use planwright_run::preparation::PreparationError;
+use planwright_run::setup::SetupError;
 use planwright_run::shell::argument;
-use planwright_run::store::StoreError;
+use planwright_run::store::{CreateError, LoadError, StoreError, UpdateError};
 
 /// The exit codes, worst last.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -153,5 +158,47 @@ impl Failure {
         let is_refusal = matches!(error.downcast_ref(), Some(StoreError::InAttempt { .. }));
         let exit = if is_refusal { Exit::Problems } else { Exit::Environment };
         Failure::new(exit, with_causes(error), help)
+    }
+}
+
+/// Makes failures of the errors of the crates below, which say what to do, and here whether the environment is at fault.
+macro_rules! failures {
+    ($($error:ty, $name:pat => $is_environment:expr;)*) => { $(
+        impl From<&$error> for Failure {
+            fn from(error: &$error) -> Self {
+                let $name = error;
+                match $is_environment {
+                    true => Failure::environment(error, error.help()),
+                    false => Failure::problem(error.to_string(), error.help()),
+                }
+            }
+        }
+
+        impl From<$error> for Failure {
+            fn from(error: $error) -> Self {
+                Failure::from(&error)
+            }
+        }
+    )* };
+}
+
+failures! {
+    AgentQueryError, error => error.is_environment();
+    DuplicateError, error => error.is_environment();
+    CreateError, error => !matches!(error, CreateError::Exists { .. });
+    SetupError, error => !matches!(error, SetupError::Exists { .. });
+    // A file that is too large is a problem of the plan.
+    LoadError, error => !matches!(error, LoadError::TooLarge { .. });
+    StoreError, error => !matches!(error, StoreError::Load(LoadError::TooLarge { .. }));
+    FenceError, _ => false;
+    PreparationError, _ => false;
+}
+
+impl From<UpdateError<Failure>> for Failure {
+    fn from(error: UpdateError<Failure>) -> Self {
+        match error {
+            UpdateError::Refused(refused) => refused,
+            UpdateError::Store(error) => error.into(),
+        }
     }
 }

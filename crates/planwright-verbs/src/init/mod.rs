@@ -11,7 +11,7 @@ use planwright_run::config::{self, Command, Config, ConfigInputs};
 use planwright_run::files::read_text;
 use planwright_run::git::Repository;
 use planwright_run::layout::{CONFIG_FILE, IGNORE, STATE_FOLDER};
-use planwright_run::setup::{self, SetupError};
+use planwright_run::setup;
 use planwright_run::shell::argument;
 use planwright_run::workspace::{plans_at_home, root_of};
 use serde::{Deserialize, Serialize};
@@ -141,7 +141,7 @@ pub fn init(workspace: &Workspace, request: &InitRequest, observer: &mut dyn Ini
     });
     let files = new_files(&folder);
     if !request.is_dry() {
-        begin(&folder, &text)?;
+        setup::begin(&folder, &text)?;
     }
     let plans = plans_in(&folder);
     let next = next_command(agent.as_deref(), has_rules(config) || !every.is_empty(), &plans);
@@ -252,7 +252,7 @@ fn existing(
     let agent = own_agent(config).map(str::to_owned);
     let plans = plans_in(folder);
     if !request.is_dry() {
-        setup::make_state(folder).map_err(|error| Failure::environment(&error, error.help()))?;
+        setup::make_state(folder)?;
     }
     let tried = match has_rules(config) {
         true => Vec::new(),
@@ -290,13 +290,6 @@ fn addition(text: &str, table: &str, setting: &str, remark: &str) -> String {
         (false, true) => format!("set in `{table}` of planwright.toml:\n\n{setting}"),
         (false, false) => format!("add to planwright.toml:\n\n{remark}{header}\n{setting}"),
     }
-}
-
-fn begin(folder: &Path, text: &str) -> Result<()> {
-    setup::begin(folder, text).map_err(|error| match &error {
-        SetupError::Exists { .. } => Failure::problem(error.to_string(), error.help()),
-        SetupError::NotCreated(_) => Failure::environment(&error, error.help()),
-    })
 }
 
 /// Returns whether the folder was in a workspace with its own configuration or history.

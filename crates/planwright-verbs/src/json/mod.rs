@@ -3,6 +3,7 @@
 mod values;
 
 use planwright_core::diagnostic::{Diagnostic, Related, Safety};
+use planwright_core::plan::PlanProgress;
 use planwright_core::text::{LineIndex, Span};
 use serde::Serialize;
 
@@ -186,6 +187,20 @@ pub struct ProgressReport {
     pub failed: usize,
     pub skipped: usize,
     pub blocked: usize,
+}
+
+impl From<PlanProgress> for ProgressReport {
+    fn from(progress: PlanProgress) -> Self {
+        ProgressReport {
+            total: progress.total,
+            pending: progress.pending,
+            running: progress.running,
+            done: progress.done,
+            failed: progress.failed,
+            skipped: progress.skipped,
+            blocked: progress.blocked,
+        }
+    }
 }
 
 /// A task and why it may or may not start.

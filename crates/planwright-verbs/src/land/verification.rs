@@ -35,8 +35,7 @@ impl Landing {
             return Ok((Vec::new(), None));
         }
         let place = self.place();
-        let preparation = Preparation::of(&self.config.run, &self.repository, &place.root)
-            .map_err(|error| Failure::problem(error.to_string(), error.help()))?;
+        let preparation = Preparation::of(&self.config.run, &self.repository, &place.root)?;
         let settings = home.folder().join("land");
         std::fs::remove_dir_all(&settings).ok();
         let frozen = FrozenSettings::freeze(&self.repository, &settings).map_err(outside)?;

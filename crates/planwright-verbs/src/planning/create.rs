@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use planwright_core::convert::ConversionRefusal;
 use planwright_core::diagnostic::Diagnostic;
-use planwright_core::dialect::Dialect;
 use planwright_core::dialect::id_source::IdSource;
+use planwright_core::dialect::{DIALECTS, Dialect};
 use planwright_core::plan::Field;
 use planwright_core::text::SourceText;
 use planwright_run::clock;
@@ -21,7 +21,7 @@ use serde::Serialize;
 use super::OutlineRow;
 use crate::face::{Drawn, Evidence, Failure, Result, Workspace, fix_first, from_here};
 use crate::json::DiagnosticReport;
-use crate::plans::{candidates, load_failure, plans_titled};
+use crate::plans::{candidates, plans_titled};
 use crate::text::{one_line, printable, some_of, unified_diff};
 
 /// A text named by a request: a file, or the input of the face.
@@ -41,7 +41,7 @@ impl NamedText {
                 (path, loaded)
             }
         };
-        let source = loaded.map_err(|error| load_failure(&error))?.source;
+        let source = loaded?.source;
         Ok(NamedText { path, source })
     }
 
@@ -100,7 +100,7 @@ pub(crate) fn evidence(path: &Path, source: &SourceText, findings: Vec<Diagnosti
 
 /// Writes a plan to a new file. If the dialect has a pointer file, it names this plan unless another is unfinished.
 pub fn create_plan(workspace: &Workspace, path: &Path, text: &str, dialect: &'static dyn Dialect) -> Result<()> {
-    store::create(path, text).map_err(not_created)?;
+    store::create(path, text)?;
     if let Some(error) = point_at_new(path, dialect) {
         workspace.remark(&format!("the plan is written, but {}", printable(&with_causes(&error))));
     }
@@ -133,20 +133,13 @@ pub(crate) fn remark_same_title(
     }
 }
 
-pub(crate) fn not_created(error: CreateError) -> Failure {
-    match error {
-        CreateError::Exists { .. } => Failure::problem(error.to_string(), error.help()),
-        CreateError::Io { .. } | CreateError::NotConfirmed { .. } => Failure::environment(&error, error.help()),
-    }
-}
-
 /// Refuses a path at which a file exists.
 pub fn require_new(path: &Path) -> Result<()> {
     match path.symlink_metadata() {
         Err(_) => Ok(()),
         Ok(_) => {
             let path = path.to_owned();
-            Err(not_created(CreateError::Exists { path }))
+            Err(Failure::from(CreateError::Exists { path }))
         }
     }
 }
@@ -240,9 +233,12 @@ fn slug(title: &str) -> String {
 /// Returns the file in which a dialect's tool stores the plan of a session.
 pub fn session_file(dialect: &dyn Dialect, session: &str) -> Result<PathBuf> {
     let id = uuid::Uuid::parse_str(session).map_err(|_| {
+        let mut places = DIALECTS.iter().filter_map(|dialect| dialect.home()?.session_place);
+        let example = places.next().map(|place| place("<uuid>")).unwrap_or_default();
+        let example = example.rsplit('/').next().unwrap_or_default();
         Failure::usage(
             format!("`{}` is not a UUID", printable(session)),
-            "sessions are named by UUIDs, as in .opencrabs_plan_<uuid>.json",
+            format!("sessions are named by UUIDs, as in {example}"),
         )
     })?;
     let home = std::env::home_dir()

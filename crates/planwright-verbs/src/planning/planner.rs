@@ -176,8 +176,7 @@ pub(crate) fn cancellable_workers(token: impl FnOnce() -> io::Result<CancelToken
 
 /// Returns whether queried agents are fenced.
 pub(crate) fn fencing_of(config: &Config) -> Result<Fencing> {
-    Fencing::of(&config.run, fence::own_program().as_deref())
-        .map_err(|error| Failure::problem(error.to_string(), error.help()))
+    Ok(Fencing::of(&config.run, fence::own_program().as_deref())?)
 }
 
 /// A planner whose queries and errors a face observes.
@@ -259,7 +258,7 @@ pub(crate) fn planning_failure(
     taken: impl Fn(&str) -> Option<String>,
 ) -> Failure {
     match error {
-        PlanningError::AgentQuery(error) => agent_failure(&error),
+        PlanningError::AgentQuery(error) => error.into(),
         PlanningError::Asks {
             questions, unusable, ..
         } => {
@@ -267,14 +266,6 @@ pub(crate) fn planning_failure(
             asked_back(workspace, &questions, &unusable, plan, &help)
         }
         PlanningError::Unusable { unusable, effort } => refused(workspace, &unusable, effort, plan, taken),
-    }
-}
-
-/// Returns the failure for an agent without an answer.
-pub(crate) fn agent_failure(error: &AgentQueryError) -> Failure {
-    match error.is_environment() {
-        true => Failure::environment(error, error.help()),
-        false => Failure::problem(error.to_string(), error.help()),
     }
 }
 

@@ -14,7 +14,7 @@ use super::plan_names::{
     candidates, exactly_named, is_file_name, named, only, only_plan_of, pointed_at, refuse_closed, with_part_of_title,
     with_title,
 };
-use super::{OpenedPlan, PlanAccess, TaskReasons, archived, load_failure, open_as, unknown_plan};
+use super::{OpenedPlan, PlanAccess, TaskReasons, archived, open_as, unknown_plan};
 use crate::face::{Failure, Result, Workspace};
 
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -93,7 +93,7 @@ impl PlanChoice {
     pub fn open(&self, workspace: &Workspace) -> Result<OpenedPlan> {
         let forced = self.forced()?;
         if self.plan.as_deref() == Some("-") {
-            let loaded = workspace.load_input().map_err(|error| load_failure(&error))?;
+            let loaded = workspace.load_input()?;
             return Ok(OpenedPlan {
                 path: "-".to_owned(),
                 inspection: inspect_file(&loaded.source, None, forced).inspection,
@@ -129,7 +129,7 @@ fn file_within(workspace: &Workspace, plan: &str, user: bool, reach: Reach) -> R
     let path = workspace.path(plan);
     if path.is_dir() {
         // A plan to archive or delete must be named.
-        return Err(load_failure(&LoadError::Directory { path }));
+        return Err(Failure::from(LoadError::Directory { path }));
     }
     resolve(workspace, Some(plan), user, reach).map(without_dot)
 }

@@ -10,8 +10,10 @@ mod overview;
 mod plan_names;
 mod plan_or_task;
 mod skip_cause;
+
 mod task_fields;
 mod task_name;
+mod task_summary;
 mod unknown_plan;
 
 pub use access::*;
@@ -24,6 +26,8 @@ pub use overview::*;
 pub use plan_names::*;
 pub use plan_or_task::*;
 pub use skip_cause::*;
+
 pub use task_fields::*;
 pub use task_name::*;
+pub use task_summary::*;
 pub(crate) use unknown_plan::*;

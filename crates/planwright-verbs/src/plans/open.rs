@@ -9,7 +9,7 @@ use planwright_core::plan::{Field, FieldValue, Plan, Status, Task};
 use planwright_run::inspect_file::inspect_file;
 use planwright_run::journal::JournalTaskState;
 use planwright_run::revise::take_states;
-use planwright_run::store::{self, LoadError};
+use planwright_run::store;
 
 use super::PlanAccess;
 use crate::face::{Drawn, Evidence, Failure, Result};
@@ -107,7 +107,7 @@ pub fn open_file(path: &Path) -> Result<OpenedPlan> {
 
 /// Opens a plan file, in the forced dialect, or in its probable one.
 pub fn open_as(path: &Path, forced: Option<&'static dyn Dialect>) -> Result<OpenedPlan> {
-    let loaded = store::load(path).map_err(|error| load_failure(&error))?;
+    let loaded = store::load(path)?;
     let shown = path.to_string_lossy();
     let mut inspection = inspect_file(&loaded.source, Some(path), forced).inspection;
     let states = states_of(&mut inspection, path)?;
@@ -121,13 +121,5 @@ pub fn open_as(path: &Path, forced: Option<&'static dyn Dialect>) -> Result<Open
 
 /// Gives a plan the states that only the journal holds.
 pub fn states_of(inspection: &mut Inspection, path: &Path) -> Result<BTreeMap<String, JournalTaskState>> {
-    take_states(inspection, path).map_err(|error| Failure::environment(&error, error.help()))
-}
-
-/// Returns the failure for an unreadable file: a problem of the plan if it is too large, otherwise one of the environment.
-pub fn load_failure(error: &LoadError) -> Failure {
-    match error {
-        LoadError::TooLarge { .. } => Failure::problem(error.to_string(), error.help()),
-        _ => Failure::environment(error, error.help()),
-    }
+    Ok(take_states(inspection, path)?)
 }

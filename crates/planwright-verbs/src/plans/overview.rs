@@ -6,12 +6,11 @@ use planwright_core::plan::{Field, Plan, Readiness, StartVerdict, State, Status,
 use planwright_core::text::LineIndex;
 
 use super::OpenedPlan;
-use crate::json::{PlanOverview, ProgressReport, TaskOverview};
+use crate::json::{PlanOverview, TaskOverview};
 use crate::text::{cut, shown_name};
 
 /// Returns an overview of a plan, for JSON.
 pub fn plan_overview(opened: &OpenedPlan, linked: &LinkedPlan, readiness: &Readiness<'_>) -> PlanOverview {
-    let progress = readiness.progress();
     PlanOverview {
         path: opened.path.clone(),
         dialect: linked.plan.dialect,
@@ -19,15 +18,7 @@ pub fn plan_overview(opened: &OpenedPlan, linked: &LinkedPlan, readiness: &Readi
         title: linked.plan.title().to_owned(),
         status: linked.plan.head_str(Field::Status).map(str::to_owned),
         states_in: states_in(&linked.plan),
-        progress: ProgressReport {
-            total: progress.total,
-            pending: progress.pending,
-            running: progress.running,
-            done: progress.done,
-            failed: progress.failed,
-            skipped: progress.skipped,
-            blocked: progress.blocked,
-        },
+        progress: readiness.progress().into(),
         errors: opened.inspection.count(Severity::Error),
     }
 }

@@ -25,7 +25,7 @@ use planwright_run::store;
 
 use crate::face::{Failure, Result, Workspace, fix_first, from_here};
 use crate::planning::{PlannerOutcome, PlannerRequest, PlanningObserver, derived_by, evidence, with_id_source};
-use crate::plans::{FoundPlan, file_before, load_failure, states_of, task_named};
+use crate::plans::{FoundPlan, file_before, states_of, task_named};
 
 /// How many versions a plan may have.
 pub const MAX_VERSIONS: u64 = 3;
@@ -73,7 +73,7 @@ impl Case {
         error: Option<String>,
         discoveries: Vec<String>,
     ) -> Result<Self> {
-        let source = store::load(&found.path).map_err(|error| load_failure(&error))?.source;
+        let source = store::load(&found.path)?.source;
         let mut inspection = inspect_file(&source, Some(&found.path), found.forced).inspection;
         if inspection.count(Severity::Error) > 0 || inspection.plan.is_none() {
             return Err(Failure::shown(
@@ -249,7 +249,7 @@ fn refuse_more(dialect: &dyn Dialect, linked: &LinkedPlan, path: &Path) -> Resul
 
 /// Refuses a plan that has reached the limit of replans.
 pub(crate) fn refuse_again(found: &FoundPlan) -> Result<()> {
-    let source = store::load(&found.path).map_err(|error| load_failure(&error))?.source;
+    let source = store::load(&found.path)?.source;
     let linked = inspect_file(&source, Some(&found.path), found.forced).inspection.plan;
     match linked {
         Some(linked) => refuse_more(linked.dialect, &linked, &found.path),

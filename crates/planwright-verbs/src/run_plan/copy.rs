@@ -8,7 +8,7 @@ use planwright_run::layout::PlanPlace;
 use planwright_run::store::LoadError;
 
 use crate::face::{Failure, Result, Workspace};
-use crate::plans::{FoundPlan, load_failure};
+use crate::plans::FoundPlan;
 use crate::text::count;
 
 /// How many of the omitted entries are named.
@@ -17,11 +17,8 @@ const MAX_NAMED: usize = 5;
 /// Copies the workspace of a plan to a folder, or finds the existing copy, and returns the plan in it.
 pub(super) fn copied(workspace: &Workspace, found: &FoundPlan, folder: &Path) -> Result<FoundPlan> {
     let place =
-        PlanPlace::of(&DiskFiles, &found.path).map_err(|source| load_failure(&LoadError::new(&found.path, source)))?;
-    let copy = duplicate(&place, folder).map_err(|error| match error.is_environment() {
-        true => Failure::environment(&error, error.help()),
-        false => Failure::problem(error.to_string(), error.help()),
-    })?;
+        PlanPlace::of(&DiskFiles, &found.path).map_err(|source| Failure::from(LoadError::new(&found.path, source)))?;
+    let copy = duplicate(&place, folder)?;
     let shown = folder.display();
     match copy.n_copied {
         Some(n_copied) => workspace.remark(&format!("copied {} to {shown}", count(n_copied as u64, "file"))),

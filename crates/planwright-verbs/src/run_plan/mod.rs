@@ -2,7 +2,7 @@
 
 pub mod approved;
 mod copy;
-mod nothing_to_run;
+mod end_without_run;
 pub mod observer;
 pub mod preview;
 pub mod request;
@@ -26,7 +26,7 @@ use crate::plans::{FoundPlan, unknown_task};
 use crate::run_history::{RunReport, Setting, diffstats};
 use crate::text::{one_line, shown_name, some_of};
 use copy::copied;
-use nothing_to_run::nothing_to_run;
+use end_without_run::end_without_run;
 use observer::{RunBeginning, RunObserver};
 pub use planwright_run::engine::{AskedRun, TaskSelection};
 use preview::{RunPreviewReport, preview_of};
@@ -302,7 +302,7 @@ fn run_ready(
         workspace.remark(&format!("note: {text}"));
     }
     if !prepared.has_work(&order) {
-        return Ok(Round::Ended(nothing_to_run(workspace, request, &order, &prepared)));
+        return Ok(Round::Ended(end_without_run(workspace, request, &order, &prepared)));
     }
     let failed = |error: std::io::Error| Failure::environment(&error, "");
     let mut workers = Workers::sole().map_err(failed)?;

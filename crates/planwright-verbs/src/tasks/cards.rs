@@ -1,17 +1,17 @@
 //! The verb `tasks cards`: the cards that follow from the contract, and whether those of the pack agree with them.
 
-use planwright_core::dialect::task_pack::drift;
+use planwright_core::planning::derive::drift;
 use planwright_core::text::SourceText;
 use planwright_run::inspect_file::inspect_file;
 use planwright_run::journal::{ChangeRecord, History, plan_id};
-use planwright_run::store::{self, PlanFile, PreparedChange, Store, UpdateError};
+use planwright_run::store::{self, PlanFile, PreparedChange, Store};
 use serde::{Deserialize, Serialize};
 
 use super::{is_pack, no_pack};
 use crate::face::{Drawn, Evidence, Failure, Result, Workspace, from_here};
 use crate::json::DiagnosticReport;
 use crate::planning::SourceFindings;
-use crate::plans::{FoundPlan, PlanChoice, load_failure};
+use crate::plans::{FoundPlan, PlanChoice};
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -42,7 +42,7 @@ pub struct CardsReport {
 /// Compares the cards of a pack with its contract.
 pub fn cards(workspace: &Workspace, request: &CardsRequest) -> Result<CardsReport> {
     let found = request.plan.find(workspace, "name its file")?;
-    let source = store::load(&found.path).map_err(|error| load_failure(&error))?.source;
+    let source = store::load(&found.path)?.source;
     let dialect = inspect_file(&source, Some(&found.path), found.forced)
         .inspection
         .dialect;
@@ -104,11 +104,6 @@ fn write(found: &FoundPlan, source: &SourceText) -> Result<Option<u64>> {
         }))
     };
     let file = PlanFile { path: &found.path, id };
-    let updated = Store::default()
-        .update(file, "cards", prepare)
-        .map_err(|error| match error {
-            UpdateError::Refused(refused) => refused,
-            UpdateError::Store(error) => Failure::environment(&error, error.help()),
-        })?;
+    let updated = Store::default().update(file, "cards", prepare)?;
     Ok(updated.change)
 }

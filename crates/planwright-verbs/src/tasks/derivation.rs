@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use planwright_core::diagnostic::Diagnostic;
-use planwright_core::dialect::task_pack::TaskPack;
-use planwright_core::planning::derive::{DerivationRequest, DeriveError, Derived, Previous, check_plan, derive};
+use planwright_core::planning::derive::{
+    DERIVED, DerivationRequest, DeriveError, Derived, Previous, check_plan, derive,
+};
 use planwright_core::planning::prompt::{Derivation, Purpose, derive_prompt};
 use planwright_core::text::SourceText;
 use planwright_run::planner::{self, Effort};
@@ -14,7 +15,6 @@ use crate::configuration::sound_config;
 use crate::face::{Failure, Result, Workspace, from_here};
 use crate::json::DiagnosticReport;
 use crate::planning::{MAX_PROMPT_BYTES, PlannerRequest, PlanningObserver, SourceFindings, planning_failure};
-use crate::plans::load_failure;
 
 /// The goal for a planner of packs.
 const GOAL: &str = "The tasks of a task pack: all that its source plan asks for, and nothing else.";
@@ -59,7 +59,7 @@ impl DerivedPack {
 impl PackSource {
     pub(super) fn load(root: PathBuf, path: String) -> Result<Self> {
         let file = from_here(&root.join(&path));
-        let text = store::load(&file).map_err(|error| load_failure(&error))?.source;
+        let text = store::load(&file)?.source;
         if text.damage().is_some() {
             return Err(Failure::problem(
                 format!("the source plan `{path}` is not UTF-8"),
@@ -72,7 +72,7 @@ impl PackSource {
 
     /// Refuses a plan that has changed since, perhaps by the planner: its pack would be stale.
     fn refuse_changed(&self) -> Result<()> {
-        let newest = store::load(&self.root.join(&self.path)).map_err(|error| load_failure(&error))?;
+        let newest = store::load(&self.root.join(&self.path))?;
         if newest.source.as_str() == self.text.as_str() {
             return Ok(());
         }
@@ -88,7 +88,7 @@ impl PackWork<'_> {
         let root = &self.source.root;
         let config = sound_config(workspace, root, NOT_PLANNED)?.config;
         let texts = planner.texts(workspace, Purpose::Derive, &config, root)?;
-        Ok(derive_prompt(&texts.brief(&TaskPack, GOAL), &self.derivation()).text)
+        Ok(derive_prompt(&texts.brief(DERIVED, GOAL), &self.derivation()).text)
     }
 
     fn derivation(&self) -> Derivation<'_> {
@@ -126,7 +126,7 @@ impl PackWork<'_> {
             );
         }
         let answer = planner.ask(workspace, &config, root, observer, |oracle| {
-            let brief = texts.brief(&TaskPack, GOAL);
+            let brief = texts.brief(DERIVED, GOAL);
             planner::derive(oracle, &brief, &self.derivation(), &|answer| self.derive(answer))
         })?;
         if let Some(exit) = answer.cancelled {

@@ -2,8 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use planwright_core::dialect::task_pack::TaskPack;
-use planwright_core::planning::derive::SourcePlan;
+use planwright_core::planning::derive::{DERIVED, SourcePlan};
 use planwright_run::clock;
 use planwright_run::inspect_file::inspect_file;
 use planwright_run::journal::{ChangeRecord, plan_id};
@@ -66,7 +65,7 @@ pub fn derive(
     let pack = work(request, &source, &out, |work| {
         work.plan(workspace, &request.planner, observer)
     })?;
-    create_plan(workspace, &out, pack.derived.text.as_str(), &TaskPack)?;
+    create_plan(workspace, &out, pack.derived.text.as_str(), DERIVED)?;
     note(workspace, &source, &out, &pack);
     let derived = pack.derived;
     Ok(DeriveReport {

@@ -2,14 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use planwright_core::dialect::task_pack::original::OriginalPack;
-use planwright_core::planning::derive::Previous;
 use planwright_core::planning::derive::compare::PackDifference;
+use planwright_core::planning::derive::{OriginalPack, Previous};
 use planwright_core::text::SourceText;
 use planwright_run::inspect_file::inspect_file;
 use planwright_run::journal::{ChangeRecord, History, StateChange, plan_id};
 use planwright_run::layout::root_of;
-use planwright_run::store::{self, PlanFile, PreparedChange, Store, UpdateError};
+use planwright_run::store::{self, PlanFile, PreparedChange, Store};
 use serde::{Deserialize, Serialize};
 
 use super::derivation::{DerivedPack, PackSource, PackWork, warning_findings, warning_reports};
@@ -19,7 +18,7 @@ use crate::changes::refuse_during_run;
 use crate::face::{Failure, Result, Workspace};
 use crate::json::DiagnosticReport;
 use crate::planning::{Confirmation, EffortReport, PlannerRequest, PlanningObserver, SourceFindings};
-use crate::plans::{ChangedTaskReport, FoundPlan, PlanChoice, load_failure};
+use crate::plans::{ChangedTaskReport, FoundPlan, PlanChoice};
 use crate::text::{cut, one_line, shown_name, unified_diff};
 
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -172,7 +171,7 @@ impl OldPack {
 }
 
 fn old_pack(found: FoundPlan) -> Result<OldPack> {
-    let text = store::load(&found.path).map_err(|error| load_failure(&error))?.source;
+    let text = store::load(&found.path)?.source;
     let inspection = inspect_file(&text, Some(&found.path), found.forced).inspection;
     let linked = inspection.plan.as_ref().filter(|linked| is_pack(linked.dialect));
     let plan = linked.map(|linked| &linked.plan).ok_or_else(|| no_pack(&found.path))?;
@@ -182,7 +181,7 @@ fn old_pack(found: FoundPlan) -> Result<OldPack> {
         path: &found.path,
         id: id.as_deref(),
     };
-    let history = store::history(file).map_err(|error| Failure::environment(&error, error.help()))?;
+    let history = store::history(file)?;
     let states = history.task_states().into_iter();
     let states = states
         .map(|(task, known)| (task, known.state.to))
@@ -299,12 +298,7 @@ impl<'a> Rebuilt<'a> {
             path: &old.found.path,
             id: old.id.as_deref(),
         };
-        let updated = Store::default()
-            .update(file, VERB, prepare)
-            .map_err(|error| match error {
-                UpdateError::Refused(refused) => refused,
-                UpdateError::Store(error) => Failure::environment(&error, error.help()),
-            })?;
+        let updated = Store::default().update(file, VERB, prepare)?;
         Ok(updated.change)
     }
 

@@ -98,8 +98,7 @@ pub fn fence_of(
     folders: &ProcessFolders<'_>,
     temporary: &mut TemporaryFolders,
 ) -> Result<Option<Fence>> {
-    let fencing = Fencing::of(&config.run, fence::own_program().as_deref())
-        .map_err(|error| Failure::problem(error.to_string(), error.help()))?;
+    let fencing = Fencing::of(&config.run, fence::own_program().as_deref())?;
     let mut fence = fencing.fence(folders);
     if let Some(fence) = &mut fence {
         let help = "check that you may write to the folder for temporary files and that there is space";

@@ -8,6 +8,7 @@ use planwright_verbs::verification::{ReceiptReport, VerifiedReport};
 
 use super::plan_arg::PlanArgument;
 use super::{Exit, Output, Result};
+use crate::compat;
 use crate::render::wrap::hanging;
 
 /// List the changes that were made to a plan, the newest first.
@@ -135,7 +136,7 @@ pub(super) fn line_of(past: &PastReport, width: usize) -> String {
         line.push_str(&format!("  (taken over from {})", cut(&one_line(from), 40)));
     }
     if !past.passed_gates.is_empty() {
-        let how = if past.verb.starts_with("aimi-cli") {
+        let how = if compat::ignores_gates(&past.verb) {
             "ignored"
         } else {
             "overridden with --force"

@@ -85,8 +85,8 @@ fn draw(plan: &ListedPlan, output: &mut Output) {
     }
     match plan.history_unreadable {
         false => output.line(&hanging(
-            &format!("  {}  ", bar(plan.progress, paint)),
-            &format!("{}{errors}", counts(plan.progress, plan.n_interrupted)),
+            &format!("  {}  ", bar(&plan.progress, paint)),
+            &format!("{}{errors}", counts(&plan.progress, plan.n_interrupted)),
             width,
         )),
         true => {

@@ -81,7 +81,6 @@ use planwright_verbs::json::{ErrorBody, ErrorReport};
 use planwright_verbs::plan_transition;
 
 use crate::compat;
-pub(crate) use graph::GraphDrawing;
 pub(crate) use help::Listed;
 use originals::{OriginalArgs, clido_run, original_exit, say};
 use output::{ColorChoice, Form, Output};

@@ -1,17 +1,15 @@
 //! `planwright next`: lists the ready tasks, and starts them with `--start`.
 
 use clap::builder::NonEmptyStringValueParser;
-use planwright_core::diagnostic::Severity;
-use planwright_core::plan::Plan;
 use planwright_run::shell::argument;
 use planwright_verbs::changes::ChangeMode;
 use planwright_verbs::next::{NextReport, NextRequest, next};
-use planwright_verbs::text::{cut, one_line, shown_name};
+use planwright_verbs::text::{count, cut, one_line, shown_name};
 
 use super::change::present_diff;
 use super::claim_args::LeaseOption;
 use super::plan_arg::PlanArgument;
-use super::show_plan::{counts, plural_errors};
+use super::show_plan::counts;
 use super::{Exit, Output, Result};
 use crate::render::wrap::cut_at_word;
 
@@ -72,60 +70,54 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
     match &report.diff {
         _ if args.json => output.json(&report)?,
         Some(diff) => present_diff(diff, &report.would, true, output),
-        None => draw(args, &report, output)?,
+        None => draw(args, &report, output),
     }
     Ok(report.exit())
 }
 
-fn draw(args: &Args, report: &NextReport, output: &mut Output) -> Result<()> {
-    let opened = &report.opened;
-    let plan = &opened.linked()?.plan;
-    draw_tasks(report, plan, output);
+fn draw(args: &Args, report: &NextReport, output: &mut Output) {
+    let (plan, obstacles) = (&report.plan, &report.obstacles);
+    draw_tasks(report, output);
     let n_more = report.n_ready.saturating_sub(report.ready.len());
     if n_more > 0 && !report.ready.is_empty() && !args.start {
-        let all = format!("planwright next --all {}", argument(&opened.path));
+        let all = format!("planwright next --all {}", argument(&plan.path));
         output.remark(&format!("{n_more} more ready: `{all}` lists them"));
     }
     if args.dry_run && !report.ready.is_empty() {
         output.remark("would be started; nothing was written");
     }
-    let n_errors = opened.inspection.count(Severity::Error);
-    if n_errors > 0 {
+    if plan.errors > 0 {
         output.remark(&format!(
             "the plan has {}: see planwright check {}",
-            plural_errors(n_errors),
-            one_line(&opened.path)
+            count(plan.errors as u64, "error"),
+            one_line(&plan.path)
         ));
     }
-    if opened.access.gate.is_some() {
-        output.remark(&opened.access.gate_words());
+    if let Some(closed) = &obstacles.closed {
+        output.remark(closed);
     }
-    for (&ix, closed) in &opened.access.unproven {
-        let name = shown_name(&plan.task_name(ix));
-        output.remark(&format!(
-            "{name} may not be worked on: {}; {}",
-            closed.message, closed.help
-        ));
+    for (task, why) in &obstacles.unproven {
+        output.remark(&format!("{} may not be worked on: {why}", shown_name(task)));
     }
-    let is_explained = opened.access.awaits_approval();
-    if report.ready.is_empty() && !is_explained {
-        output.remark(&why_nothing(report, plan));
+    if report.ready.is_empty() && !obstacles.awaits_approval {
+        output.remark(&why_nothing(report));
     }
     for (n, command) in report.commands.iter().enumerate() {
         let label = if n == 0 { "next" } else { "  or" };
         output.command(&format!("{label}: {command}"));
     }
-    Ok(())
 }
 
-fn draw_tasks(report: &NextReport, plan: &Plan, output: &mut Output) {
-    let name = |ix: usize| shown_name(&plan.task_name(ix));
-    let widths = report.ready_tasks.iter().map(|&ix| name(ix).chars().count());
+fn draw_tasks(report: &NextReport, output: &mut Output) {
+    let widths = report
+        .ready
+        .iter()
+        .map(|ready| shown_name(&ready.task.task).chars().count());
     let widest = widths.max().unwrap_or(0).min(24);
-    for &ix in &report.ready_tasks {
-        let name = cut(&name(ix), 24);
+    for ready in &report.ready {
+        let name = cut(&shown_name(&ready.task.task), 24);
         let title = cut_at_word(
-            &one_line(plan.task_subject(&plan.tasks()[ix])),
+            &one_line(&ready.subject),
             output.width().saturating_sub(widest + 2).max(20),
         );
         output.line(&format!("{name:widest$}  {title}"));
@@ -136,10 +128,10 @@ fn draw_tasks(report: &NextReport, plan: &Plan, output: &mut Output) {
 }
 
 /// Returns why no task is offered.
-fn why_nothing(report: &NextReport, plan: &Plan) -> String {
-    let (n_ready, progress) = (report.n_ready, report.progress);
-    let n_interrupted = report.opened.access.n_interrupted(plan);
-    let path = argument(&report.opened.path);
+fn why_nothing(report: &NextReport) -> String {
+    let (n_ready, progress) = (report.n_ready, &report.plan.progress);
+    let n_interrupted = report.obstacles.n_interrupted;
+    let path = argument(&report.plan.path);
     match () {
         () if n_ready > 0 && n_interrupted > 0 => {
             format!("{n_ready} ready, {n_interrupted} interrupted: `planwright run {path}` continues the run")

@@ -2,14 +2,13 @@
 
 use std::path::Path;
 
-use planwright_core::inspect::LinkedPlan;
 use planwright_core::outline::OutlineTask;
 use planwright_core::outline::rules::IN_DESCRIPTION;
-use planwright_core::plan::Task;
 
 use super::answers;
 use super::output::Output;
 use crate::render::wrap::{cut_at_word, hanging};
+use planwright_verbs::plan::PlannedTask;
 use planwright_verbs::planning::{Confirmation, OutlineObserver, OutlineReading, line_of};
 use planwright_verbs::text::{columns, cut, one_line};
 
@@ -89,20 +88,15 @@ fn show(reading: &OutlineReading<'_>, output: &mut Output) {
 }
 
 /// Shows the tasks of a new plan as a table.
-pub(crate) fn show_tasks(linked: &LinkedPlan, output: &mut Output) {
-    let plan = &linked.plan;
-    let row = |(ix, task): (usize, &Task)| TaskRow {
-        name: plan.task_name(ix).into_owned(),
-        title: plan.task_subject(task).to_owned(),
+pub(crate) fn show_tasks(tasks: &[PlannedTask], output: &mut Output) {
+    let rows = tasks.iter().map(|task| TaskRow {
+        name: task.name.clone(),
+        title: task.title.clone(),
         state: "",
-        after: {
-            let on = linked.links.of(ix).iter();
-            on.map(|edge| plan.task_name(edge.to as usize).into_owned()).collect()
-        },
+        after: task.depends_on.clone(),
         line: None,
-    };
-    let rows: Vec<TaskRow> = plan.tasks().iter().enumerate().map(row).collect();
-    let text = table(&rows, output);
+    });
+    let text = table(&rows.collect::<Vec<_>>(), output);
     output.note(&text);
 }
 

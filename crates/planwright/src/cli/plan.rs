@@ -107,8 +107,8 @@ fn show(report: &MakePlanReport, output: &mut Output) {
     if report.agent.is_some() {
         output.remark(&format!("planned with {}", report.effort.words()));
     }
-    if let Some(linked) = report.linked.as_ref().filter(|_| !output.is_quiet()) {
-        show_tasks(linked, output);
+    if !output.is_quiet() {
+        show_tasks(&report.tasks, output);
     }
     output.line(&one_line(&report.plan));
 }

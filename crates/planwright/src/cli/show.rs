@@ -66,7 +66,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
     let report = show(&output.workspace(), &request)?;
     match &report {
         _ if args.json => output.json(&report)?,
-        ShowReport::Task(report) => show_task::draw(report, output)?,
+        ShowReport::Task(report) => show_task::draw(report, output),
         ShowReport::Plan(report) => {
             let page = show_plan::ShownPage {
                 report,
@@ -76,7 +76,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
                 height: output.height(),
                 paint: output.paint(),
             };
-            output.write(&show_plan::draw(&page)?);
+            output.write(&show_plan::draw(&page));
         }
     }
     Ok(Exit::Success)

@@ -1,8 +1,8 @@
 //! One task, for `planwright show`: its fields, why it is in its state, its history and its receipts.
 
+use super::Output;
 use super::history::{commands_words, line_of};
 use super::why::explanation;
-use super::{Output, Result};
 use crate::render::wrap::{hanging, wrapped_lines};
 use planwright_verbs::json::Written;
 use planwright_verbs::show::ShowTaskReport;
@@ -12,10 +12,10 @@ use planwright_verbs::verification::VerifiedReport;
 /// How many changes of a task are printed.
 const MAX_CHANGES: usize = 50;
 
-pub(super) fn draw(report: &ShowTaskReport, output: &mut Output) -> Result<()> {
-    let explanation = explanation(&report.why, output.paint(), output.width())?;
+pub(super) fn draw(report: &ShowTaskReport, output: &mut Output) {
+    let explanation = explanation(&report.why, output.paint(), output.width());
     let width = output.record_width();
-    draw_head(report, output)?;
+    draw_head(report, output);
     for line in &explanation.lines {
         output.line(line);
     }
@@ -36,20 +36,17 @@ pub(super) fn draw(report: &ShowTaskReport, output: &mut Output) -> Result<()> {
     for line in &explanation.next {
         output.line(line);
     }
-    Ok(())
 }
 
-fn draw_head(report: &ShowTaskReport, output: &mut Output) -> Result<()> {
+fn draw_head(report: &ShowTaskReport, output: &mut Output) {
     let (paint, width) = (output.paint(), output.record_width());
-    let plan = &report.why.opened.linked()?.plan;
-    let title = one_line(plan.task_subject(&plan.tasks()[report.why.task_ix]));
+    let title = one_line(&report.why.explanation.title);
     for line in hanging(&format!("{}  ", shown_name(&report.task.task)), &title, width).lines() {
         output.line(&paint.bold(line));
     }
     let (dialect, path, line) = (report.plan.dialect, one_line(&report.plan.path), report.task.line);
     output.line(&paint.dim(&format!("{dialect} · {path}:{line}")));
     output.line("");
-    Ok(())
 }
 
 /// Draws the verification and the changes of a task.

@@ -7,3 +7,4 @@ pub(crate) mod spec_first;
 mod write;
 
 pub(crate) use answer::Answer;
+pub(crate) use write::ignores_gates;

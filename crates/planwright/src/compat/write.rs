@@ -35,6 +35,14 @@ pub(crate) struct NewText {
     pub(crate) passed_gates: Vec<String>,
 }
 
+/// The first word of the verbs that these command lines record in histories.
+const RECORDED: &str = "aimi-cli";
+
+/// Returns whether a recorded verb is one that knows no gates.
+pub(crate) fn ignores_gates(verb: &str) -> bool {
+    verb.starts_with(RECORDED)
+}
+
 /// Changes a plan file for a command and returns what it holds now. `prepare` gets the newest text and returns the new one, none
 /// where nothing is to change. It is called again where another program changed the file in the meantime.
 pub(crate) fn change_plan<E>(
@@ -48,7 +56,7 @@ pub(crate) fn change_plan<E>(
             let text = SourceText::new(new.text);
             PreparedChange {
                 change: ChangeRecord {
-                    verb: format!("aimi-cli {command}"),
+                    verb: format!("{RECORDED} {command}"),
                     tasks: new.tasks,
                     note: new.note,
                     moves: moves_between(path, newest, &text),

@@ -1,35 +1,35 @@
 //! A plan as a Graphviz digraph.
 
-use planwright_core::plan::Status;
+use planwright_verbs::graph::GraphReport;
+use planwright_verbs::plans::ShownState;
 
-use crate::cli::GraphDrawing;
+use super::graph::{label, stages};
 
 /// Returns the digraph; everything from the plan is quoted.
-pub(crate) fn digraph(drawing: &GraphDrawing<'_>) -> String {
-    let plan = &drawing.linked.plan;
+pub(crate) fn digraph(graph: &GraphReport) -> String {
     let mut out = String::from(
         "digraph plan {\n    rankdir=TB;\n    node [shape=box, style=\"rounded,filled\", fontname=\"sans-serif\"];\n",
     );
-    for ix in 0..plan.tasks().len() {
-        let (fill, line) = colors(plan.tasks()[ix].status);
-        let width = if drawing.is_critical(ix) { 2 } else { 1 };
+    for (ix, task) in graph.tasks.iter().enumerate() {
+        let (fill, line) = colors(task.state);
+        let width = if task.critical { 2 } else { 1 };
         out.push_str(&format!(
             "    t{ix} [label={}, fillcolor=\"{fill}\", color=\"{line}\", penwidth={width}];\n",
-            quoted(&drawing.label(ix))
+            quoted(&label(task))
         ));
     }
-    for ix in 0..plan.tasks().len() {
-        for edge in drawing.linked.links.of(ix) {
-            let style = if drawing.is_critical_edge(edge.to as usize, ix) {
+    for (ix, task) in graph.tasks.iter().enumerate() {
+        for &from in &task.after {
+            let style = if task.critical_after == Some(from) {
                 " [penwidth=2, color=\"#e67700\"]"
             } else {
                 ""
             };
-            out.push_str(&format!("    t{} -> t{ix}{style};\n", edge.to));
+            out.push_str(&format!("    t{from} -> t{ix}{style};\n"));
         }
     }
     // A barrier between stages stands for all edges between their tasks.
-    let stages = drawing.stages();
+    let stages = stages(graph);
     for stage in 1..stages.len() {
         out.push_str(&format!("    b{stage} [shape=point, label=\"\"];\n"));
         for ix in &stages[stage - 1] {
@@ -43,14 +43,14 @@ pub(crate) fn digraph(drawing: &GraphDrawing<'_>) -> String {
     out
 }
 
-fn colors(status: Status) -> (&'static str, &'static str) {
-    match status {
-        Status::Done => ("#d3f9d8", "#2b8a3e"),
-        Status::Running => ("#d0ebff", "#1864ab"),
-        Status::Failed => ("#ffe3e3", "#c92a2a"),
-        Status::Skipped => ("#f1f3f5", "#868e96"),
-        Status::Blocked(_) | Status::Unknown(_) => ("#fff3bf", "#e67700"),
-        Status::Pending => ("#ffffff", "#495057"),
+fn colors(state: ShownState) -> (&'static str, &'static str) {
+    match state {
+        ShownState::Done => ("#d3f9d8", "#2b8a3e"),
+        ShownState::Running => ("#d0ebff", "#1864ab"),
+        ShownState::Failed => ("#ffe3e3", "#c92a2a"),
+        ShownState::Skipped => ("#f1f3f5", "#868e96"),
+        ShownState::Blocked | ShownState::Unknown => ("#fff3bf", "#e67700"),
+        ShownState::Ready | ShownState::Waiting => ("#ffffff", "#495057"),
     }
 }
 

@@ -1,37 +1,37 @@
 //! A plan as a Mermaid flowchart.
 
-use planwright_core::plan::Status;
+use planwright_verbs::graph::{GraphReport, GraphTask};
+use planwright_verbs::plans::ShownState;
 
-use crate::cli::GraphDrawing;
+use super::graph::{label, stages};
 
 /// Returns the flowchart; labels are quoted, ids are ours.
-pub(crate) fn flowchart(drawing: &GraphDrawing<'_>) -> String {
-    let plan = &drawing.linked.plan;
+pub(crate) fn flowchart(graph: &GraphReport) -> String {
     let mut out = String::from("flowchart TD\n");
-    let stages = drawing.stages();
+    let stages = stages(graph);
     for (stage, tasks) in stages.iter().enumerate() {
         out.push_str(&format!("    subgraph s{stage}[\"stage {}\"]\n", stage + 1));
         for &ix in tasks {
-            out.push_str(&format!("    {}", node(drawing, ix)));
+            out.push_str(&format!("    {}", node(ix, &graph.tasks[ix])));
         }
         out.push_str("    end\n");
     }
     if stages.is_empty() {
-        for ix in 0..plan.tasks().len() {
-            out.push_str(&node(drawing, ix));
+        for (ix, task) in graph.tasks.iter().enumerate() {
+            out.push_str(&node(ix, task));
         }
     }
     for stage in 1..stages.len() {
         out.push_str(&format!("    s{} --> s{stage}\n", stage - 1));
     }
-    for ix in 0..plan.tasks().len() {
-        for edge in drawing.linked.links.of(ix) {
-            let arrow = if drawing.is_critical_edge(edge.to as usize, ix) {
+    for (ix, task) in graph.tasks.iter().enumerate() {
+        for &from in &task.after {
+            let arrow = if task.critical_after == Some(from) {
                 "==>"
             } else {
                 "-->"
             };
-            out.push_str(&format!("    t{} {arrow} t{ix}\n", edge.to));
+            out.push_str(&format!("    t{from} {arrow} t{ix}\n"));
         }
     }
     out.push_str("    classDef done fill:#d3f9d8,stroke:#2b8a3e\n");
@@ -41,10 +41,12 @@ pub(crate) fn flowchart(drawing: &GraphDrawing<'_>) -> String {
     out.push_str("    classDef blocked fill:#fff3bf,stroke:#e67700\n");
     out.push_str("    classDef pending fill:#ffffff,stroke:#495057\n");
     for class in ["done", "running", "failed", "skipped", "blocked", "pending"] {
-        let members: Vec<String> = (0..plan.tasks().len())
-            .filter(|&ix| class_of(plan.tasks()[ix].status) == class)
-            .map(|ix| format!("t{ix}"))
-            .collect();
+        let members = graph
+            .tasks
+            .iter()
+            .enumerate()
+            .filter(|(_, task)| class_of(task) == class);
+        let members: Vec<String> = members.map(|(ix, _)| format!("t{ix}")).collect();
         if !members.is_empty() {
             out.push_str(&format!("    class {} {class}\n", members.join(",")));
         }
@@ -52,15 +54,15 @@ pub(crate) fn flowchart(drawing: &GraphDrawing<'_>) -> String {
     out
 }
 
-fn class_of(status: Status) -> &'static str {
-    match status {
-        Status::Unknown(_) => "blocked",
-        status => status.as_str(),
+fn class_of(task: &GraphTask) -> &'static str {
+    match task.state {
+        ShownState::Unknown => "blocked",
+        _ => task.status,
     }
 }
 
-fn node(drawing: &GraphDrawing<'_>, ix: usize) -> String {
-    format!("    t{ix}[\"{}\"]\n", quoted(&drawing.label(ix)))
+fn node(ix: usize, task: &GraphTask) -> String {
+    format!("    t{ix}[\"{}\"]\n", quoted(&label(task)))
 }
 
 /// Escapes what would end a label or become markup.

@@ -5,6 +5,7 @@ pub(crate) mod dot;
 pub(crate) mod events;
 pub(crate) mod findings;
 pub(crate) mod github;
+pub(crate) mod graph;
 pub(crate) mod mermaid;
 pub(crate) mod rawko_events;
 pub(crate) mod report;

@@ -85,7 +85,7 @@ fn pages_have_no_retired_words() {
 
 #[test]
 fn messages_have_no_retired_words() {
-    let mut folders: Vec<_> = ["planwright", "planwright-run", "planwright-core"]
+    let mut folders: Vec<_> = ["planwright", "planwright-verbs", "planwright-run", "planwright-core"]
         .iter()
         .map(|name| repository().join("crates").join(name).join("src"))
         .collect();

@@ -67,6 +67,10 @@ impl DialectWriter for AimiWriter {
         is_v2(plan.form).then(|| migrate::migrate(plan, root, order, id_source))
     }
 
+    fn migrates(&self) -> Option<&'static str> {
+        Some("Aimi files of v2.x and prd.json")
+    }
+
     fn tasks_key(&self) -> &'static str {
         "userStories"
     }

@@ -15,16 +15,21 @@ pub use crate::dialect::task_pack::compare;
 pub use crate::dialect::task_pack::derived_contract::{IdChanges, Previous};
 use crate::dialect::task_pack::derived_contract::{contract_of, is_plain_id, keep_ids};
 use crate::dialect::task_pack::derived_layout::{PackLayout, PlannerAnswer};
-use crate::dialect::task_pack::drift::drift;
-use crate::dialect::task_pack::original::{OriginalPack, Validity, validate};
+pub use crate::dialect::task_pack::drift;
+pub use crate::dialect::task_pack::hash::{CANONICALIZATION, plan_hash};
+pub use crate::dialect::task_pack::original::OriginalPack;
+use crate::dialect::task_pack::original::{Validity, validate};
 use crate::dialect::task_pack::paths::is_concrete;
 pub use crate::dialect::task_pack::source_plan::{PlanAnchor, SourcePlan};
 use crate::dialect::task_pack::task::PackTask;
 use crate::dialect::writer::cut;
-use crate::dialect::{self, Choice, DIALECTS, DiskFacts, DiskLookup};
+use crate::dialect::{self, Choice, DIALECTS, Dialect, DiskFacts, DiskLookup};
 use crate::inspect::inspect;
 use crate::text::{SourceText, listed, visible};
 use rules::{ANSWER, NOT_EXECUTABLE, TASK_ID, UNCOVERED, UNKNOWN_ANCHOR};
+
+/// The dialect of what is derived.
+pub const DERIVED: &dyn Dialect = &TaskPack;
 
 /// How many names of a plan a finding lists.
 const MAX_LISTED: usize = 20;
@@ -218,7 +223,7 @@ fn judge(text: &SourceText, order: &DerivationRequest<'_>, plan: &SourcePlan) ->
         found.extend(original_findings(&pack, &facts));
     }
     if found.is_empty() {
-        found.extend(drift(text).unwrap_or_default());
+        found.extend(drift::drift(text).unwrap_or_default());
     }
     found.into_iter().map(|found| without_place(found, text)).collect()
 }

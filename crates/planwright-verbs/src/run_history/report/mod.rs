@@ -296,8 +296,7 @@ impl RunReport {
                 Some(ended) => ended.next.clone(),
                 None => Some(setting.plan_command("run")),
             },
-            // A task pack is derived from its source plan, and changed there.
-            replan: (ended.is_some() && !setting.plan.ends_with(".md"))
+            replan: (ended.is_some() && !setting.is_derived)
                 .then(|| setting.plan_command("replan"))
                 .filter(|_| run_state.tasks().iter().any(|task| task.state == TaskState::Failed)),
             paused: run_state.paused.is_some(),

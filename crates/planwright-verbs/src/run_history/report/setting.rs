@@ -3,13 +3,14 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use planwright_core::dialect::Dialect;
+use planwright_core::dialect::{self, Dialect};
 use planwright_core::plan::Plan;
 use planwright_core::text::visible;
 use planwright_run::inspect_file::inspect_file;
 use planwright_run::shell::shell_word;
 use planwright_run::store;
 
+use crate::planning::derived_by;
 use crate::text::{columns, shown_name};
 
 /// The widest column of names.
@@ -23,6 +24,8 @@ pub struct Setting {
     pub plan: String,
     /// The titles of tasks, by their names.
     pub titles: HashMap<String, String>,
+    /// Whether the plan is derived from another document, and changed there.
+    pub is_derived: bool,
 }
 
 impl Setting {
@@ -34,6 +37,7 @@ impl Setting {
             run: String::new(),
             plan: path.to_string_lossy().into_owned(),
             titles: titles.collect(),
+            is_derived: dialect::find(plan.dialect).is_some_and(is_derived),
         }
     }
 
@@ -41,9 +45,11 @@ impl Setting {
     pub(crate) fn of_file(path: &Path, forced: Option<&'static dyn Dialect>) -> Self {
         let loaded = store::load(path).ok();
         let inspection = loaded.map(|loaded| inspect_file(&loaded.source, Some(path), forced).inspection);
+        let own = inspection.as_ref().and_then(|inspection| inspection.dialect).or(forced);
         match inspection.and_then(|inspection| inspection.plan) {
             Some(linked) => Setting::of(path, &linked.plan),
             None => Setting {
+                is_derived: own.is_some_and(is_derived),
                 plan: path.to_string_lossy().into_owned(),
                 ..Setting::default()
             },
@@ -77,6 +83,10 @@ impl Setting {
             plan => format!("planwright {verb} {}", argument(plan)),
         }
     }
+}
+
+fn is_derived(dialect: &dyn Dialect) -> bool {
+    derived_by(dialect).is_some()
 }
 
 fn with_option(command: &str, option: &str, value: &str) -> String {

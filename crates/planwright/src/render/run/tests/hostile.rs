@@ -101,6 +101,7 @@ fn untrusted_text_does_not_control_the_terminal() {
         run: HOSTILE.to_owned(),
         plan: HOSTILE.to_owned(),
         titles: [(HOSTILE.to_owned(), HOSTILE.to_owned())].into(),
+        is_derived: false,
     };
     let tape = hostile();
     let mut story = RunLines::new(setting.clone(), Paint::new(false));

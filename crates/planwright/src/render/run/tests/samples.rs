@@ -40,6 +40,7 @@ pub(super) fn setting(n_tasks: usize) -> Setting {
         titles: (1..=n_tasks)
             .map(|n| (format!("T{n:03}"), titles[n % titles.len()].to_owned()))
             .collect(),
+        is_derived: true,
     }
 }
 

@@ -1,5 +1,7 @@
 //! The verb `why`: why a task is not ready or failed, and what finishing it would unblock.
 
+mod explanation;
+
 use std::path::Path;
 
 use planwright_core::inspect::LinkedPlan;
@@ -7,11 +9,12 @@ use planwright_core::plan::{Plan, Readiness, StartVerdict, State, Status, Wait};
 use planwright_run::claims::RUN_VERB;
 use planwright_run::journal::plan_id;
 use planwright_run::runs::RemarkKind;
-use planwright_run::runs::state::RunState;
 use planwright_run::shell::argument;
 use planwright_run::store::{self, PlanFile};
 use serde::{Deserialize, Serialize};
 
+use self::explanation::{Explained, FailedRun};
+pub use self::explanation::{Explanation, FailedAttempts, Outlook, WaitRepeat, WaitStep, WhyHeadline};
 use crate::face::{Result, Workspace};
 use crate::json::{ClosedReport, HolderReport};
 use crate::plans::{OpenedPlan, PlanChoice, SkipCauses, remark_copy, task_named, wait_words};
@@ -45,14 +48,7 @@ pub struct WhyReport {
     pub awaits_budget: Option<String>,
     pub missing_proof: Option<String>,
     #[serde(skip)]
-    pub opened: OpenedPlan,
-    #[serde(skip)]
-    pub task_ix: usize,
-    /// Why it is skipped, in words that follow "skipped".
-    #[serde(skip)]
-    pub skip_words: Option<String>,
-    #[serde(skip)]
-    pub failed_run: Option<FailedRun>,
+    pub explanation: Explanation,
 }
 
 #[derive(Serialize)]
@@ -63,23 +59,17 @@ pub struct WaitReport {
     pub words: String,
 }
 
-/// The run that marked a task as failed.
-pub struct FailedRun {
-    pub id: String,
-    pub state: RunState,
-}
-
 /// Explains why a task is in its state.
 pub fn why(workspace: &Workspace, request: &WhyRequest) -> Result<WhyReport> {
     let opened = request.plan.open(workspace)?;
     let verb = format!("why {}", argument(&request.task));
     remark_copy(workspace, Path::new(&opened.path), &verb);
     let task_ix = task_named(opened.linked()?, &request.task)?;
-    why_task(workspace, opened, task_ix)
+    why_task(workspace, &opened, task_ix)
 }
 
 /// Explains why a task of a plan is in its state.
-pub(crate) fn why_task(workspace: &Workspace, opened: OpenedPlan, task_ix: usize) -> Result<WhyReport> {
+pub(crate) fn why_task(workspace: &Workspace, opened: &OpenedPlan, task_ix: usize) -> Result<WhyReport> {
     let linked = opened.linked()?;
     let (plan, access) = (&linked.plan, &opened.access);
     let readiness = Readiness::new(plan, &linked.links);
@@ -89,9 +79,8 @@ pub(crate) fn why_task(workspace: &Workspace, opened: OpenedPlan, task_ix: usize
         _ => Vec::new(),
     };
     let unblocks = readiness.unblocked_by(task_ix);
-    let skip_words = SkipCauses::of(linked, Path::new(&opened.path)).cause(linked, task_ix);
-    let skip_cause = skip_words.as_deref().map(str::trim_start);
-    let missing_proof = access.missing_proof(task_ix);
+    let skip_cause = SkipCauses::of(linked, Path::new(&opened.path)).cause(linked, task_ix);
+    let n_behind = readiness.n_behind(task_ix);
     Ok(WhyReport {
         schema_version: "planwright.why/v1",
         status: plan.tasks()[task_ix].status.as_str(),
@@ -99,17 +88,22 @@ pub(crate) fn why_task(workspace: &Workspace, opened: OpenedPlan, task_ix: usize
         ready: readiness.is_ready(task_ix) && access.obstacle(task_ix).is_none(),
         closed: access.closed_report(),
         holder: access.holder_report(&task),
-        skip_cause: skip_cause.map(str::to_owned),
+        skip_cause: skip_cause.as_deref().map(|cause| cause.trim_start().to_owned()),
         waits_for: waits.into_iter().map(|wait| wait_report(plan, wait)).collect(),
         unblocks: unblocks.iter().map(|&ix| plan.task_name(ix).into_owned()).collect(),
-        n_behind: readiness.n_behind(task_ix),
-        awaits_budget: awaits_budget(workspace, &opened, &task),
-        missing_proof: missing_proof.map(|closed| closed.help.clone()),
-        failed_run: failed_run(workspace, &opened, linked, task_ix),
+        n_behind,
+        awaits_budget: awaits_budget(workspace, opened, &task),
+        missing_proof: access.missing_proof(task_ix).map(|closed| closed.help.clone()),
+        explanation: Explained {
+            opened,
+            linked,
+            readiness: &readiness,
+            task_ix,
+            skip_cause,
+            failed_run: failed_run(workspace, opened, linked, task_ix),
+        }
+        .explanation(n_behind),
         task,
-        task_ix,
-        skip_words,
-        opened,
     })
 }
 
