@@ -8,7 +8,7 @@ use planwright_core::text::SourceText;
 
 use crate::claims::RUN_VERB;
 use crate::digest::Digest;
-use crate::journal::{ChangeOutcome, PastChange, plan_id};
+use crate::journal::{ChangeOutcome, ChangeRecord, PastChange, plan_id};
 use crate::runs::MovedTask;
 use crate::runs::state::{RunState, TaskRun, TaskState};
 use crate::store::{PlanFile, history};
@@ -112,12 +112,6 @@ pub(crate) fn last_verbs_of(path: &Path, id: Option<&str>) -> HashMap<String, La
     let mut verbs = HashMap::new();
     for past in history.changes().iter().filter(|past| !is_gone(past)) {
         let PastChange { change, time, .. } = past;
-        let is_verified = |task: &str| {
-            change
-                .verified
-                .iter()
-                .any(|verified| verified.task == task && verified.passed)
-        };
         let mut insert = |task: &str, to: Option<State>| {
             let verb = change.verb.clone();
             verbs.insert(
@@ -127,7 +121,7 @@ pub(crate) fn last_verbs_of(path: &Path, id: Option<&str>) -> HashMap<String, La
                     at: time.clone(),
                     to,
                     by: change.by.clone(),
-                    verified: is_verified(task),
+                    verified: is_verified(change, task),
                 },
             );
         };
@@ -139,6 +133,12 @@ pub(crate) fn last_verbs_of(path: &Path, id: Option<&str>) -> HashMap<String, La
         }
     }
     verbs
+}
+
+/// Returns whether commands verified a task before a change moved it.
+fn is_verified(change: &ChangeRecord, task: &str) -> bool {
+    let mut verified = change.verified.iter();
+    verified.any(|verified| verified.task == task && verified.passed)
 }
 
 /// Returns the number of the next record in a plan's journal; 0 if the journal cannot be read.
@@ -156,6 +156,7 @@ struct CalledMove {
     verb: String,
     to: State,
     by: Option<String>,
+    verified: bool,
     seq: u64,
 }
 
@@ -188,10 +189,14 @@ impl CalledVerbs {
         for PastChange { change, seq, .. } in history.changes().iter().filter(holds) {
             for moved in change.moves.iter().chain(&change.states) {
                 if let Some(to) = State::from_word(&moved.to) {
-                    let (verb, by, seq) = (change.verb.clone(), change.by.clone(), *seq);
-                    called
-                        .moves
-                        .insert(moved.task.clone(), CalledMove { verb, to, by, seq });
+                    let called_move = CalledMove {
+                        verb: change.verb.clone(),
+                        to,
+                        by: change.by.clone(),
+                        verified: is_verified(change, &moved.task),
+                        seq: *seq,
+                    };
+                    called.moves.insert(moved.task.clone(), called_move);
                 }
             }
             called.last = Some((change.verb.clone(), change.tasks.clone()));
@@ -212,6 +217,11 @@ impl CalledVerbs {
     /// Returns the caller of the last verb that moved a task, if the journal has it.
     pub(crate) fn mover(&self, task: &str) -> Option<&str> {
         self.moves.get(task)?.by.as_deref()
+    }
+
+    /// Returns whether commands verified a task before the last verb moved it.
+    pub(crate) fn is_verified(&self, task: &str) -> bool {
+        self.moves.get(task).is_some_and(|moved| moved.verified)
     }
 
     /// Returns the verb that produced a text by a change of a task.

@@ -118,3 +118,17 @@ fn a_paused_run_is_paused_in_its_summary() {
     workspace.give("go");
     run.ends().exits(0).says("planwright land");
 }
+
+#[test]
+fn a_task_that_a_person_took_over_and_verified_counts_as_verified() {
+    let workspace = Workspace::new(("plan.json", &clido(&["a", "b"])), "[ $task = a ] && awaits go\nsays done");
+    workspace.configure("", "[verify]\nevery = [\"true\"]\n");
+    let run = workspace.begins(&["-j", "2"]);
+    workspace.until("a is running", |workspace| workspace.states().contains("a running"));
+    let take_over = ["done", "a", "-p", "plan.json", "--take-over", "--note", "mine"];
+    workspace.does(&take_over).exits(0);
+    workspace.until_log("edited");
+    workspace.give("go");
+    let came = run.ends().exits(0).says("2 verified by commands");
+    assert!(!came.text.contains("unverified"), "{}", came.text);
+}

@@ -97,6 +97,8 @@ struct EditedTask {
     moved_to: Option<State>,
     /// Who called the verb that moved it, where the journal has it.
     mover: Option<String>,
+    /// Whether commands verified it before that verb.
+    verified: bool,
 }
 
 /// The source of a task's status in the edited file.
@@ -254,6 +256,7 @@ impl RunLoop<'_> {
             source,
             moved_to,
             mover: called.mover(name).map(str::to_owned),
+            verified: called.is_verified(name),
         }
     }
 
@@ -426,7 +429,7 @@ impl RunLoop<'_> {
             task: new.name(task).to_owned(),
             to: to.as_str().to_owned(),
             by: edited.tasks[task as usize].mover.clone(),
-            verified: false,
+            verified: edited.tasks[task as usize].verified,
         });
         Some(PlanEditRecord {
             what,
