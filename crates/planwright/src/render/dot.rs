@@ -28,7 +28,7 @@ pub(crate) fn digraph(drawing: &GraphDrawing<'_>) -> String {
             out.push_str(&format!("    t{} -> t{ix}{style};\n", edge.to));
         }
     }
-    // A barrier between stages stands for all edges between their tasks.
+    // A barrier between stages represents all edges between their tasks.
     let stages = drawing.stages();
     for stage in 1..stages.len() {
         out.push_str(&format!("    b{stage} [shape=point, label=\"\"];\n"));
