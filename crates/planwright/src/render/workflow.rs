@@ -1,7 +1,6 @@
 //! Prevents CI runners from reading text for people as commands, such as `::` in GitHub Actions and `##vso[` in Azure Pipelines.
 //!
-//! It looks at whole lines where they are written, so that no renderer has to know about it. It also sees text that was wrapped
-//! or joined.
+//! It checks whole lines when they are written, so that no renderer needs to know about it. It also sees text that was wrapped or joined.
 
 use std::borrow::Cow;
 use std::io::{self, Write};
