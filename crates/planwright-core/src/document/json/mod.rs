@@ -129,7 +129,7 @@ impl<'t> JsonParser<'t> {
         self.trailing_text();
     }
 
-    /// Returns whether the rest is worth reading. What can be fixed was understood, and does not count.
+    /// Returns whether there are too many errors without a fix to read the rest.
     fn has_too_many_errors(&mut self) -> bool {
         let is_serious = |found: &&Diagnostic| {
             let is_mendable = found.fix.as_ref().is_some_and(|fix| fix.safety == Safety::Safe);
