@@ -215,7 +215,7 @@ impl<'d> BlockLines<'_, 'd, '_> {
         })
     }
 
-    /// Whether the child is a scalar that keeps its trailing breaks, which ends where the next line starts.
+    /// Returns whether a child is a scalar that keeps its trailing breaks, which ends where the next line starts.
     fn ends_after_break(&self, position: usize) -> bool {
         self.layout.text[..self.children[position].end].ends_with('\n')
     }
