@@ -119,10 +119,7 @@ pub enum AgentQueryError {
     },
     /// The agent's program was not found.
     #[error("agent `{agent}` needs the program `{program}`, which is not there")]
-    NotFound {
-        agent: String,
-        program: String,
-    },
+    NotFound { agent: String, program: String },
     /// The provider's rate limit was reached. A later try may succeed.
     #[error("agent `{agent}` is held up by its provider: {why}")]
     RateLimited {
@@ -134,16 +131,10 @@ pub enum AgentQueryError {
     },
     /// The agent could not work: its setup, its network or its provider failed.
     #[error("agent `{agent}` cannot work: {why}")]
-    Broken {
-        agent: String,
-        why: String,
-    },
+    Broken { agent: String, why: String },
     /// The agent worked and gave no answer.
     #[error("agent `{agent}` gave no answer: {why}")]
-    Failed {
-        agent: String,
-        why: String,
-    },
+    Failed { agent: String, why: String },
     /// The agent exceeded its time limit, or printed nothing for too long, and was ended.
     #[error("agent `{agent}` {why} and was ended")]
     TimedOut {
@@ -153,9 +144,7 @@ pub enum AgentQueryError {
     },
     /// The user interrupted the query.
     #[error("agent `{agent}` was interrupted before it had answered")]
-    Interrupted {
-        agent: String,
-    },
+    Interrupted { agent: String },
     /// The operating system returned an error.
     #[error("`{}` cannot be written", .path.display())]
     Io {

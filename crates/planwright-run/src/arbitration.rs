@@ -125,10 +125,7 @@ pub enum Undecided {
     NoAnswer(#[from] AgentQueryError),
     /// The answer cannot be used.
     #[error("the arbiter `{arbiter}` gave no answer that can be used: {why}")]
-    Unusable {
-        arbiter: String,
-        why: AnswerError,
-    },
+    Unusable { arbiter: String, why: AnswerError },
 }
 
 /// Parses an arbiter's answer.

@@ -123,10 +123,7 @@ pub enum ReviewError {
     },
     /// The run is active and does not answer. It may still follow the request.
     #[error("run {run} has not answered within {} s", .patience.as_secs_f64())]
-    NoAnswer {
-        run: String,
-        patience: Duration,
-    },
+    NoAnswer { run: String, patience: Duration },
     /// The plan could not be changed.
     #[error("the plan was not changed")]
     Revise(ReviseError),

@@ -236,7 +236,7 @@ pub struct Task {
     pub span: Span,
     /// Its name for users.
     pub name: TaskName,
-    /// What became of it.
+    /// Its status.
     pub status: Status,
     /// The span of its status; the task itself if it has none.
     pub status_span: Span,

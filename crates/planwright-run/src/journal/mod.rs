@@ -32,10 +32,7 @@ use crate::files::Files;
 pub enum JournalError {
     /// It was written by a later planwright, and adding to it could break it.
     #[error("the journal `{}` has version {version}, newer than this planwright, which writes {VERSION}", .path.display())]
-    Newer {
-        path: PathBuf,
-        version: u32,
-    },
+    Newer { path: PathBuf, version: u32 },
     /// It is damaged before its end.
     #[error("the journal `{}` is damaged at byte {offset}: {what}", .path.display())]
     Corrupt {
@@ -79,15 +76,9 @@ impl JournalError {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum JournalRepair {
     /// The incomplete end of the journal was cut.
-    TornTail {
-        journal: PathBuf,
-        n_bytes: u64,
-    },
+    TornTail { journal: PathBuf, n_bytes: u64 },
     /// A change was interrupted, and the file shows its outcome.
-    Settled {
-        change: u64,
-        outcome: ChangeOutcome,
-    },
+    Settled { change: u64, outcome: ChangeOutcome },
     /// Another program changed the file since planwright last wrote it.
     External,
     /// The plan was moved, and its journal was moved with it.

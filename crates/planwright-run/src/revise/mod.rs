@@ -113,9 +113,7 @@ pub enum ReviseError {
     /// There is no change to undo.
     NothingToUndo,
     /// The last change belongs to an active run of the plan.
-    UndoDuringRun {
-        pid: u32,
-    },
+    UndoDuringRun { pid: u32 },
     /// The change to undo has been edited since.
     EditedSince {
         change: Box<PastChange>,
@@ -135,10 +133,7 @@ pub enum ReviseError {
     /// The core refused the change.
     Problem(Problem),
     /// A place in this text prevents the change. The text is the plan's, or the result of earlier edits.
-    InTheWay {
-        problem: Problem,
-        source: SourceText,
-    },
+    InTheWay { problem: Problem, source: SourceText },
     /// The store returned an error.
     Store(StoreError),
     /// A new file could not be created.

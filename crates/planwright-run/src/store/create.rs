@@ -12,9 +12,7 @@ use crate::files::{DiskFiles, Files};
 pub enum CreateError {
     /// The path exists.
     #[error("`{}` is there already", .path.display())]
-    Exists {
-        path: PathBuf,
-    },
+    Exists { path: PathBuf },
     /// The operating system returned an error.
     #[error("`{}` cannot be written", .path.display())]
     Io {

@@ -16,10 +16,7 @@ pub enum StoreError {
     Load(#[from] LoadError),
     /// An attempt of a run wants to change the plan of its own run.
     #[error("`{}` was not changed: {attempt} called this, and an attempt cannot change its own run", .path.display())]
-    InAttempt {
-        path: PathBuf,
-        attempt: CallingAttempt,
-    },
+    InAttempt { path: PathBuf, attempt: CallingAttempt },
     /// Another process is changing the plan.
     #[error("`{}` is being changed by another process, and stays as that process leaves it: {lock}", .path.display())]
     Locked {
@@ -29,22 +26,13 @@ pub enum StoreError {
     },
     /// A run works on the plan.
     #[error("a run works on `{}` (process {pid}), and it stays where it is", .path.display())]
-    BeingRun {
-        path: PathBuf,
-        pid: u32,
-    },
+    BeingRun { path: PathBuf, pid: u32 },
     /// Its journal cannot be used.
     #[error("{}; `{}` is as it was", with_reason(.journal), .path.display())]
-    Journal {
-        path: PathBuf,
-        journal: JournalError,
-    },
+    Journal { path: PathBuf, journal: JournalError },
     /// Its history cannot be read.
     #[error("the history of `{}` cannot be read: {}", .path.display(), with_reason(.journal))]
-    History {
-        path: PathBuf,
-        journal: JournalError,
-    },
+    History { path: PathBuf, journal: JournalError },
     /// Its file has other hard links, which would keep the old text.
     #[error("`{}` is one of {n_links} hard links to one file, and replacing it would part it from the others", .path.display())]
     HardLinked {
@@ -54,9 +42,7 @@ pub enum StoreError {
     },
     /// It is write-protected, which a rename would not check.
     #[error("`{}` is write-protected, and is as it was", .path.display())]
-    Protected {
-        path: PathBuf,
-    },
+    Protected { path: PathBuf },
     /// The folder of its history is no folder.
     #[error("there is no place for the history of `{}`, which is as it was", .path.display())]
     NoStateFolder {
@@ -66,19 +52,13 @@ pub enum StoreError {
     },
     /// It holds bytes that are not UTF-8, which would be lost.
     #[error("`{}` is not UTF-8, and writing it would lose the bytes that are not; it is as it was", .path.display())]
-    NotUtf8 {
-        path: PathBuf,
-    },
+    NotUtf8 { path: PathBuf },
     /// A file without a journal has changed since it was read.
     #[error("`{}` was changed by another process in the meantime", .path.display())]
-    Changed {
-        path: PathBuf,
-    },
+    Changed { path: PathBuf },
     /// A program that takes no lock kept changing it.
     #[error("`{}` keeps being changed by another process; nothing was written", .path.display())]
-    Changing {
-        path: PathBuf,
-    },
+    Changing { path: PathBuf },
     /// The disk is full.
     #[error("there is no space left to write `{}`; it is as it was", .path.display())]
     Full {
@@ -109,9 +89,7 @@ pub enum StoreError {
     },
     /// The plan is a link.
     #[error("`{}` is a symbolic link to a plan; both are as they were", .path.display())]
-    Link {
-        path: PathBuf,
-    },
+    Link { path: PathBuf },
     /// A link in the new path leads out of the workspace.
     #[error("`{to}` would lie outside of the workspace, by a link on the way; `{}` is as it was", .path.display())]
     Outside {

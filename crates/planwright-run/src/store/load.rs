@@ -13,14 +13,10 @@ use crate::files::{DiskFiles, Files};
 pub enum LoadError {
     /// The path does not exist.
     #[error("`{}` does not exist", .path.display())]
-    Missing {
-        path: PathBuf,
-    },
+    Missing { path: PathBuf },
     /// The path is a folder.
     #[error("`{}` is a folder, not a plan file", .path.display())]
-    Directory {
-        path: PathBuf,
-    },
+    Directory { path: PathBuf },
     /// The path is a pipe, a socket or a device.
     #[error("`{}` is {what}, not a regular file", .path.display())]
     Special {
@@ -30,20 +26,13 @@ pub enum LoadError {
     },
     /// The symbolic links form a loop.
     #[error("`{}` is a symbolic link that leads back to itself", .path.display())]
-    LinkLoop {
-        path: PathBuf,
-    },
+    LinkLoop { path: PathBuf },
     /// The file is larger than planwright reads.
     #[error("`{}` is too large: {n_bytes} bytes, and planwright reads up to {MAX_BYTES}", .path.display())]
-    TooLarge {
-        path: PathBuf,
-        n_bytes: u64,
-    },
+    TooLarge { path: PathBuf, n_bytes: u64 },
     /// Another program kept writing to it.
     #[error("`{}` keeps changing while it is read", .path.display())]
-    Changing {
-        path: PathBuf,
-    },
+    Changing { path: PathBuf },
     /// The operating system returned an error.
     #[error("`{}` cannot be read", .path.display())]
     Io {

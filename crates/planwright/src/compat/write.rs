@@ -15,10 +15,7 @@ pub(crate) enum NotChanged<E> {
     /// The change was refused.
     Refused(E),
     /// The file could not be read or written.
-    Failed {
-        message: String,
-        help: &'static str,
-    },
+    Failed { message: String, help: &'static str },
 }
 
 /// A command's change of a plan.
