@@ -228,11 +228,11 @@ impl<'a> FindingsPage<'a> {
     }
 }
 
-/// Returns whether a line of a drawing, with or without colors, consists only of the mark for a location.
+/// Returns whether a line of a drawing, with or without colours, consists only of the mark for a location.
 fn is_open_place(line: &str) -> bool {
     let mut parts = line.split('\u{1b}');
     let first = parts.next().unwrap_or_default();
-    // Each other part begins with a color, which ends with an `m`.
+    // Each other part begins with a colour, which ends with an `m`.
     let others = parts.map(|part| part.split_once('m').map_or(part, |(_, rest)| rest));
     let visible: String = std::iter::once(first).chain(others).collect();
     visible.trim() == ":::"

@@ -32,11 +32,11 @@ pub(crate) fn addressed(text: &str, audience: Audience) -> Cow<'_, str> {
     Cow::Owned(lines.collect())
 }
 
-/// Returns a line of a program's output for people. Colors and other control sequences are removed, and so is overwritten text. Tabs stay,
+/// Returns a line of a program's output for people. Colours and other control sequences are removed, and so is overwritten text. Tabs stay,
 /// and other control characters become escapes.
 pub(crate) fn harmless_line(line: &str) -> String {
     let plain = without_sequences(line.trim_end_matches(['\r', '\n']));
-    // A secret with a color in it, as `grep --color` prints one, is only visible now.
+    // A secret with a colour in it, as `grep --color` prints one, is only visible now.
     let plain = match plain {
         Cow::Owned(plain) => Cow::Owned(OF_ENVIRONMENT.text(&plain).into_string()),
         plain => plain,
@@ -90,7 +90,7 @@ pub(crate) fn json_text(value: &impl Serialize) -> serde_json::Result<String> {
     Ok(without_commands(out))
 }
 
-/// Colors, or none.
+/// Colours, or none.
 #[derive(Clone, Copy)]
 pub(crate) struct Paint {
     is_on: bool,

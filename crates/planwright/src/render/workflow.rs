@@ -18,7 +18,7 @@ enum LineStart {
     /// Empty, or only characters that a runner may skip.
     #[default]
     Blank,
-    /// In a color: the escape character, or the sequence after it.
+    /// In a colour: the escape character, or the sequence after it.
     Escape,
     Colour,
     Colon,

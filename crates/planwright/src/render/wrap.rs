@@ -47,7 +47,7 @@ fn wrapped_after(text: &str, first_width: usize, width: usize) -> Vec<String> {
     lines
 }
 
-/// Returns the width in columns of a text with our own colors.
+/// Returns the width in columns of a text with our own colours.
 fn shown_columns(text: &str) -> usize {
     columns(&without_sequences(text))
 }

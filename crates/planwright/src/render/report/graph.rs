@@ -135,7 +135,7 @@ fn one_box(page: &ReportPage<'_>, ix: usize, (x, y): (f64, f64), size: &BoxSize)
     inner + "</g>"
 }
 
-/// Returns a symbol for a state, for readers who cannot distinguish the colors.
+/// Returns a symbol for a state, for readers who cannot distinguish the colours.
 fn mark(state: &str) -> &'static str {
     match class_of(state) {
         "done" => "✓",

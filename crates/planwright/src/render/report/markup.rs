@@ -43,7 +43,7 @@ pub(super) fn time(time: &str, shown: &str) -> String {
     }
 }
 
-/// Returns the colored word for a state. The class is one of ours.
+/// Returns the coloured word for a state. The class is one of ours.
 pub(super) fn pill(class: &str, words: &str) -> String {
     format!("<span class=\"pill {class}\">{}</span>", text(words))
 }

@@ -41,7 +41,7 @@ fn text_of(rows: &[FrameRow]) -> String {
     rows.iter().map(|row| format!("{}\n", row.text)).collect()
 }
 
-/// Draws without colors, and checks every row against the terminal's size.
+/// Draws without colours, and checks every row against the terminal's size.
 pub(super) fn plain(progress: &Progress, now: Moment, columns_: usize, rows: usize) -> String {
     let size = ScreenSize {
         columns: columns_,
