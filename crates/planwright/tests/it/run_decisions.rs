@@ -1,4 +1,4 @@
-//! Runs that are over, and what was decided about their tasks afterwards: by reviews, verbs and later runs.
+//! Ended runs, and later decisions about their tasks: by reviews, verbs and later runs.
 
 use crate::run::{Workspace, clido};
 
