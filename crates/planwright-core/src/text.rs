@@ -166,7 +166,7 @@ impl SourceText {
         if self.text.starts_with('\u{feff}') { 3 } else { 0 }
     }
 
-    /// Returns the line ending used by most lines; LF where there are none.
+    /// Returns the line ending of most lines; LF if there are none.
     pub fn newline(&self) -> Newline {
         let bytes = self.text.as_bytes();
         let (mut crlf, mut lf) = (0usize, 0usize);

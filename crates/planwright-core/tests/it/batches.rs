@@ -425,7 +425,7 @@ fn task_pack_batches_equal_single_changes() {
     check_law("task-pack");
 }
 
-/// Returns starts and dones of all tasks, each task's own side by side.
+/// Returns starts and dones of all tasks, each task's own next to each other.
 fn whole_run(n_tasks: usize) -> Vec<Wish> {
     let verbs = |task_ix| [Verb::Start, Verb::Done].map(|verb| Wish::plain(task_ix, verb, task_ix));
     (0..n_tasks).flat_map(verbs).collect()

@@ -143,7 +143,7 @@ fn ralph_files_are_read_or_refused() {
     check_folder("corpus::ralph_files_are_read_or_refused", "ralph", None, |_| None);
 }
 
-/// What the original says of each pack: `expected.jsonl` holds its answers.
+/// The original's verdict on each pack: `expected.jsonl` has its answers.
 #[test]
 fn task_packs() {
     let Some(corpus) = corpus("corpus::task_packs") else {

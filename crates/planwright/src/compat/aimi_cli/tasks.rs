@@ -65,7 +65,7 @@ impl Tasks {
         jq::get(self.member("metadata"), key)
     }
 
-    /// Returns the schema version as it is written, that of v2 where there is none.
+    /// Returns the schema version as written, or that of v2 if it is missing.
     pub(super) fn version(&self) -> String {
         match self.member("schemaVersion") {
             version if jq::is_nothing(version) => "2.2".to_owned(),
