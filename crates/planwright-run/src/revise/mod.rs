@@ -99,7 +99,7 @@ pub enum ReviseError {
     /// The plan has no such task.
     NoSuchTask {
         name: String,
-        /// Similar names, or all of them.
+        /// The names of the plan's tasks; empty in a batch.
         known: Vec<String>,
     },
     /// The name is ambiguous.
