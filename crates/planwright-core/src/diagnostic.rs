@@ -90,7 +90,7 @@ pub struct Diagnostic {
     pub severity: Severity,
     /// Its primary span; none only for findings about a whole file, such as an unreadable one.
     pub span: Option<Span>,
-    /// The headline: what is wrong, with names.
+    /// The headline: the error, with names.
     pub message: String,
     /// A few words under the caret; empty if the headline is enough.
     pub label: String,

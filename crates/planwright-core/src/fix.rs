@@ -23,13 +23,13 @@ use crate::document::{Document, NodeKind, NodeRef, json, yaml};
 use crate::inspect::{Inspection, inspect};
 use crate::text::{SourceText, Span};
 
-/// What came of fixing a text.
+/// The result of fixing a text.
 pub struct Fixed {
-    /// The new text; the old one where nothing could be done.
+    /// The new text; the old one if no fix was applied.
     pub source: SourceText,
-    /// What was done, in order: the rule and the fix's own words.
+    /// The applied fixes, in order: the rule and the fix's own title.
     pub applied: Vec<Applied>,
-    /// How many fixes were left out because they would have done harm.
+    /// How many fixes were rejected because they would do harm.
     pub n_refused: usize,
 }
 
@@ -38,20 +38,20 @@ pub struct Fixed {
 pub struct Applied {
     /// The rule whose finding it fixes.
     pub rule: &'static str,
-    /// What it did.
+    /// Its title.
     pub title: String,
-    /// The line it was applied at, in the text of that moment.
+    /// The line where it was applied, in the text at that time.
     pub line: usize,
 }
 
-/// A fix can uncover another; this many rounds are enough for any honest file.
+/// One fix can reveal another; this many rounds are enough for any real file.
 const MAX_ROUNDS: usize = 8;
 
 /// How often one round inspects the text again to find out which fixes do harm.
 const MAX_ATTEMPTS: usize = 24;
 
-/// Applies fixes up to the given safety until none is left. What other files hold is not asked about: a fix is judged by its text
-/// alone, which may name other files once it can be read.
+/// Applies fixes up to the given safety until none is left. Does not ask for other files: the text alone decides, even if it names other
+/// files once it is readable.
 pub fn fix(source: &SourceText, choice: &Choice<'_>, safety: Safety) -> Fixed {
     let mut fixed = Fixed {
         source: source.clone(),
@@ -86,7 +86,7 @@ pub fn fix(source: &SourceText, choice: &Choice<'_>, safety: Safety) -> Fixed {
     fixed
 }
 
-/// Returns findings whose fixes do not touch each other, those nearest the beginning first.
+/// Returns findings whose fixes do not overlap, the first ones in the text preferred.
 fn candidates(diagnostics: &[Diagnostic], safety: Safety) -> Vec<&Diagnostic> {
     let mut taken: Vec<Span> = Vec::new();
     let mut chosen = Vec::new();
@@ -99,7 +99,7 @@ fn candidates(diagnostics: &[Diagnostic], safety: Safety) -> Vec<&Diagnostic> {
     for diagnostic in diagnostics.iter().filter(|diagnostic| may_apply(diagnostic)) {
         let edits = diagnostic.fix.iter().flat_map(|fix| &fix.edits);
         let spans: Vec<Span> = edits.map(|edit| edit.span).collect();
-        // Findings come in order, so that only the last of those taken can be in the way of a later one.
+        // Findings are in order, so only the last accepted one can overlap a later one.
         let clashes = spans
             .iter()
             .any(|&span| taken.iter().rev().take(64).any(|&other| touches(span, other)));
@@ -115,7 +115,7 @@ fn touches(a: Span, b: Span) -> bool {
     a.start <= b.end && b.start <= a.end
 }
 
-/// Applies as many candidates as do no harm together: all at once, else by halves.
+/// Applies as many candidates as are harmless together: all at once, otherwise by halves.
 fn round(fixed: &mut Fixed, before: &Inspection, candidates: &[&Diagnostic], choice: &Choice<'_>) {
     let mut kept: Vec<&Diagnostic> = Vec::new();
     let mut attempts = MAX_ATTEMPTS;
@@ -173,8 +173,8 @@ fn attempt(before: &Inspection, diagnostics: &[&Diagnostic], choice: &Choice<'_>
     (is_better && same_elsewhere(before, &removed, &after, &inserted)).then_some(after.source)
 }
 
-/// Returns how bad a text is, for comparing: what is wrong with its form comes first, and the graph only then. A dependency that
-/// was lost under a wrong name may turn out to be on an unknown task, which is better known than lost.
+/// Returns a measure of a text's errors: errors of its form come first, and only then the graph. A dependency that was lost under a wrong
+/// name may turn out to be on an unknown task, which is better than a lost one.
 fn quality(inspection: &Inspection) -> [usize; 4] {
     let mut counts = [0; 4];
     for found in &inspection.diagnostics {
@@ -190,7 +190,7 @@ fn quality(inspection: &Inspection) -> [usize; 4] {
     counts
 }
 
-/// Returns the new text and where the replacements stand in it; none where they overlap.
+/// Returns the new text and the spans of the replacements in it; none if they overlap.
 fn apply(text: &str, edits: &[&Replacement]) -> Option<(String, Vec<Span>)> {
     let mut out = String::with_capacity(text.len());
     let mut inserted = Vec::with_capacity(edits.len());
@@ -207,7 +207,7 @@ fn apply(text: &str, edits: &[&Replacement]) -> Option<(String, Vec<Span>)> {
     Some((out, inserted))
 }
 
-/// Returns true where every value that no edit touches is still there, in the same order.
+/// Returns whether every value outside of the edits still exists, in the same order.
 fn same_elsewhere(before: &Inspection, removed: &[Span], after: &Inspection, inserted: &[Span]) -> bool {
     let (Some(old), Some(new)) = (document_of(before), document_of(after)) else {
         return true;
@@ -215,7 +215,7 @@ fn same_elsewhere(before: &Inspection, removed: &[Span], after: &Inspection, ins
     untouched(&old, removed) == untouched(&new, inserted)
 }
 
-/// Parses the carrier again: an inspection keeps the plan, not the document.
+/// Parses the carrier again: an inspection has the plan, but not the document.
 fn document_of(inspection: &Inspection) -> Option<Document> {
     let source = &inspection.source;
     match inspection.carrier? {

@@ -27,7 +27,7 @@ use std::collections::VecDeque;
 
 use crate::plan::{Links, Plan};
 
-/// Tasks by dense number, in an order in which every task comes after what it depends on.
+/// Tasks by index, in an order in which every task comes after its dependencies.
 #[derive(Clone, Debug)]
 pub struct TaskGraph {
     order: Vec<u32>,
@@ -85,17 +85,17 @@ impl TaskGraph {
         Ok(TaskGraph { order, level, critical })
     }
 
-    /// Returns the tasks, each after what it depends on.
+    /// Returns the tasks, each after its dependencies.
     pub fn order(&self) -> &[u32] {
         &self.order
     }
 
-    /// Returns how many tasks must come one after another before this one.
+    /// Returns the length of the longest chain of tasks before this one.
     pub fn level(&self, task_ix: usize) -> usize {
         self.level.get(task_ix).map_or(0, |&level| level as usize)
     }
 
-    /// Returns for each task how many must come one after another behind it.
+    /// Returns for each task the length of the longest chain of tasks after it.
     pub fn heights(&self, links: &Links) -> Vec<u32> {
         let mut heights = vec![0u32; self.order.len()];
         for &ix in self.order.iter().rev() {
@@ -126,12 +126,12 @@ fn critical_path(level: &[u32], previous: &[Option<u32>]) -> Vec<u32> {
     path
 }
 
-/// Stages as barriers: a task is offered only when all earlier stages are through.
+/// Stages as barriers: a task is visited only after all tasks of earlier stages.
 struct Stages {
-    /// Tasks still to come, by stage.
+    /// The number of unvisited tasks, by stage.
     open: Vec<u32>,
     current: usize,
-    /// The highest level reached in the stages before, and by whom.
+    /// The highest level in the stages before, and its task.
     barrier: Option<(u32, u32)>,
     reached: Option<(u32, u32)>,
 }
@@ -176,7 +176,7 @@ impl Stages {
         }
     }
 
-    /// Takes note of a task that is through; returns those that its stage's end lets go.
+    /// Records a visited task; returns those that the end of its stage releases.
     fn finish(&mut self, plan: &Plan, task_ix: usize, level: u32, parked: &mut [Vec<u32>]) -> Vec<u32> {
         if !plan.has_stages {
             return Vec::new();

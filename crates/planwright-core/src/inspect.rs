@@ -29,19 +29,19 @@ use crate::document::{self, Parsed};
 use crate::plan::{Links, Plan};
 use crate::text::{SourceText, Span};
 
-/// Everything there is to know about one text.
+/// The inspection of one text.
 pub struct Inspection {
     /// The text.
     pub source: SourceText,
     /// The dialect it was read in.
     pub dialect: Option<&'static dyn Dialect>,
-    /// What the text is written in, and where the document stands in it.
+    /// The format of the text, and the span of its document.
     pub carrier: Option<(CarrierKind, Span)>,
     /// The plan with its edges, as far as it could be read.
     pub plan: Option<LinkedPlan>,
     /// All findings, in the order of the text.
     pub diagnostics: Vec<Diagnostic>,
-    /// What must be looked up on disk before the findings are complete.
+    /// The facts on disk that complete the findings.
     pub questions: Questions,
 }
 
@@ -61,7 +61,7 @@ impl Inspection {
         self.dialect.map(|dialect| dialect.name())
     }
 
-    /// Returns how many findings are at least this bad.
+    /// Returns the number of findings of at least this severity.
     pub fn count(&self, severity: Severity) -> usize {
         self.diagnostics
             .iter()
@@ -76,7 +76,7 @@ pub fn inspect(source: &SourceText, choice: &Choice<'_>) -> Inspection {
     judge(source, reading)
 }
 
-/// Does the same as a plan of one dialect, whatever the text looks like: without a path, and without a look at the disk.
+/// Like `inspect`, for a plan of one dialect: without a path, and without facts from the disk.
 pub fn inspect_as(source: &SourceText, dialect: &'static dyn Dialect) -> Inspection {
     let choice = Choice {
         dialects: &[dialect],
@@ -87,7 +87,7 @@ pub fn inspect_as(source: &SourceText, dialect: &'static dyn Dialect) -> Inspect
     inspect(source, &choice)
 }
 
-/// Reads and checks a text, and returns the document as well; takes it where the text was parsed before.
+/// Like `inspect`, and returns the document as well. Uses the document if the text was parsed before.
 pub(crate) fn inspect_keeping(
     source: &SourceText,
     choice: &Choice<'_>,

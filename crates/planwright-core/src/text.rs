@@ -46,7 +46,7 @@ impl Span {
         (self.end - self.start) as usize
     }
 
-    /// Returns true where no byte is covered.
+    /// Returns whether the span is empty.
     pub fn is_empty(self) -> bool {
         self.start == self.end
     }
@@ -64,7 +64,7 @@ impl Span {
         }
     }
 
-    /// Returns true where `other` lies inside this span.
+    /// Returns whether `other` is inside this span.
     pub fn contains(self, other: Span) -> bool {
         self.start <= other.start && other.end <= self.end
     }
@@ -76,7 +76,7 @@ impl fmt::Debug for Span {
     }
 }
 
-/// Offsets are 32 bits: `SourceText` refuses longer texts, so this saturates only on a caller's slip.
+/// Converts an offset to 32 bits. `SourceText` refuses longer texts, so it only saturates after a caller's error.
 fn offset(at: usize) -> u32 {
     u32::try_from(at).unwrap_or(u32::MAX)
 }
@@ -91,14 +91,14 @@ pub struct SourceText {
     damage: Option<Utf8Damage>,
 }
 
-/// Where bytes were not UTF-8. The text then holds U+FFFD in their place and must not be written back.
+/// Invalid UTF-8 in the original bytes. The text has U+FFFD in their place and must not be written back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Utf8Damage {
     /// Offset of the first bad byte in the original bytes.
     pub byte_offset: usize,
     /// Its replacement character in the decoded text.
     pub span: Span,
-    /// How many bad sequences there are.
+    /// The number of invalid sequences.
     pub n_sequences: usize,
 }
 
@@ -111,7 +111,7 @@ impl SourceText {
         }
     }
 
-    /// Decodes bytes; bad sequences become U+FFFD and are remembered as damage.
+    /// Decodes bytes; invalid sequences become U+FFFD and are recorded as damage.
     pub fn from_bytes(bytes: Vec<u8>) -> Self {
         match String::from_utf8(bytes) {
             Ok(text) => SourceText::new(text),
@@ -141,7 +141,7 @@ impl SourceText {
         self.text.len()
     }
 
-    /// Returns true for the empty text.
+    /// Returns whether the text is empty.
     pub fn is_empty(&self) -> bool {
         self.text.is_empty()
     }
@@ -151,12 +151,12 @@ impl SourceText {
         self.damage
     }
 
-    /// Returns the text under a span; empty where the span is not one of this text's.
+    /// Returns the text of a span; empty if the span is out of range.
     pub fn slice(&self, span: Span) -> &str {
         self.text.get(span.range()).unwrap_or("")
     }
 
-    /// Returns the span of everything.
+    /// Returns the span of the whole text.
     pub fn span(&self) -> Span {
         Span::new(0, self.text.len())
     }
@@ -166,7 +166,7 @@ impl SourceText {
         if self.text.starts_with('\u{feff}') { 3 } else { 0 }
     }
 
-    /// Returns the line ending used by most lines; LF where there are none.
+    /// Returns the line ending of most lines; LF if there are none.
     pub fn newline(&self) -> Newline {
         let bytes = self.text.as_bytes();
         let (mut crlf, mut lf) = (0usize, 0usize);
@@ -186,7 +186,7 @@ impl SourceText {
         memrchr(b'\n', &self.text.as_bytes()[..at]).map_or(0, |newline| newline + 1)
     }
 
-    /// Returns an index for turning offsets into lines and columns.
+    /// Returns an index for converting offsets to lines and columns.
     pub fn line_index(&self) -> LineIndex<'_> {
         LineIndex::new(&self.text)
     }
@@ -217,7 +217,7 @@ impl Newline {
     }
 }
 
-/// A place for people and for editors. Lines and columns count from 1.
+/// A position for people and for editors. Lines and columns count from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Position {
     /// Line number.
@@ -232,11 +232,11 @@ pub struct Position {
 pub struct LineIndex<'t> {
     text: &'t str,
     starts: Vec<u32>,
-    /// Characters and UTF-16 units before every `STRIDE`th byte; empty where bytes and characters are the same.
+    /// Characters and UTF-16 units before every `STRIDE`th byte; empty if bytes and characters are the same.
     counts: Vec<(u32, u32)>,
 }
 
-/// How far apart the counted places lie: a column is found by looking at no more than this many bytes, however long the line.
+/// The distance of the counted offsets: to find a column, at most this many bytes are read, even in a long line.
 const STRIDE: usize = 1024;
 
 impl<'t> LineIndex<'t> {
@@ -278,7 +278,7 @@ impl<'t> LineIndex<'t> {
         }
     }
 
-    /// Returns how many characters and UTF-16 units stand before an offset.
+    /// Returns the number of characters and UTF-16 units before an offset.
     fn before(&self, at: usize) -> (u32, u32) {
         match self.counts.get(at / STRIDE) {
             None => (offset(at), offset(at)),
@@ -352,8 +352,8 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Returns false for control characters, for those that change how the text around them is shown, and for those that are not shown
-/// at all. Joiners and selectors that belong to what is shown before them, as in emoji, are not told from others here.
+/// Returns false for control characters, for those that change how the text around them is shown, and for invisible ones. Joiners and
+/// selectors of visible characters, as in emoji, are invisible here too.
 pub fn is_visible(c: char) -> bool {
     !c.is_control()
         && !matches!(

@@ -1,5 +1,4 @@
-//! Law for any output of an agent: memory is bounded, the result does not depend on how the output is cut, and done is never
-//! invented.
+//! Law for any output of an agent: memory is bounded, the result does not depend on how the output is cut, and success is never invented.
 
 use planwright_core::agent::{
     AgentEvent, AgentExit, AgentOutcome, AgentVerdict, EventFormat, Listener, MAX_HEARD, MAX_MESSAGE, clock_time_in,
@@ -7,7 +6,7 @@ use planwright_core::agent::{
 
 use crate::input::text;
 
-/// How long what is shown of one thing heard may be, with the mark of a cut.
+/// The size limit of a shown text, with the mark of a cut.
 const MAX_SHOWN: usize = 600;
 
 pub(crate) fn hold(bytes: &[u8]) {

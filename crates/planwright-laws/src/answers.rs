@@ -1,5 +1,4 @@
-//! Law for any answer of a planner or an arbiter: a draft is sound, a new version keeps what is done, a choice is one that was
-//! offered.
+//! Law for any answer of a planner or an arbiter: a draft is valid, a new version keeps done tasks, a chosen agent was offered.
 
 use planwright_core::arbiter::{Decision, MAX_REASON};
 use planwright_core::change::rewrite::rewrite;
@@ -33,7 +32,7 @@ pub(crate) fn hold(bytes: &[u8]) {
     }
 }
 
-/// There are few, each has been taken from the answer, and none is larger.
+/// Checks that there are few candidates, each from the answer, and none larger.
 fn check_candidates(answer: &str) {
     let found = candidates(answer);
     assert!(found.len() <= 64, "{} candidates", found.len());
@@ -85,7 +84,7 @@ fn check_draft(answer: &str, dialect: &'static dyn Dialect) {
     }
 }
 
-/// An outline is a plan without circles, and becomes a plan of a dialect with the same tasks; a refusal names its reason.
+/// Checks that an outline has no cycles, and becomes a plan of a dialect with the same tasks; a refusal has a reason.
 fn check_outline(answer: &str, dialect: &'static dyn Dialect) {
     let source = SourceText::new(answer);
     for is_partial in [false, true] {
@@ -145,7 +144,7 @@ fn check_version(old: &SourceText, answer: &str) {
         assert_eq!(after.count(Severity::Error), 0, "{}", changed.source.as_str());
         let n_after = after.plan.as_ref().map_or(0, |linked| linked.plan.tasks().len());
         assert_eq!(n_after, version.slots.len());
-        // The order of a list can be part of its tasks: numbers and layers follow what is moved.
+        // The order of a list can be part of its tasks: numbers and layers follow moved tasks.
         let mut fields = dialect.tables().iter().flat_map(|table| table.fields);
         let by_number = fields.any(|spec| matches!(spec.field, Field::Position | Field::Priority | Field::Wave));
         for task in linked

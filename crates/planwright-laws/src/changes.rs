@@ -14,7 +14,7 @@ use planwright_core::text::SourceText;
 
 use crate::input::{ByteChoices, NOW, parts, text, with_choice};
 
-/// How many changes are made one after another.
+/// How many consecutive changes are made.
 const MAX_STEPS: usize = 6;
 
 pub(crate) fn hold(bytes: &[u8]) {
@@ -41,7 +41,7 @@ fn n_tasks(inspection: &Inspection) -> usize {
     inspection.plan.as_ref().map_or(0, |linked| linked.plan.tasks().len())
 }
 
-/// Refusals are fine, but for one: that the new text does not say what was meant is a fault of planwright.
+/// Checks a refusal. Any is fine, except that the new text has another meaning, which is a bug in planwright.
 fn made<T>(result: Result<T, Problem>) -> Option<T> {
     match result {
         Ok(made) => Some(made),
@@ -85,7 +85,7 @@ fn after_transition(open: Open, choice: &Choice<'_>, task_ix: usize, dice: &mut 
     let goals: Vec<(usize, State)> = changed.moves.iter().map(|step| (step.task_ix, step.to)).collect();
     let (next, fresh) = taken(open, changed, choice);
     let tasks = fresh.inspection.plan.as_ref().expect("still a plan").plan.tasks();
-    // A task may move several times; the last time counts.
+    // A task may move several times; the last move counts.
     let last: std::collections::BTreeMap<usize, State> = goals.into_iter().collect();
     for (ix, to) in last {
         if written.contains(&to) {
@@ -191,7 +191,7 @@ fn after_edit(open: Open, choice: &Choice<'_>, dice: &mut ByteChoices<'_>, words
     fresh
 }
 
-/// Goes over to the new text, and returns it read anew as well: it says the same, and there are no new errors.
+/// Takes the new text, and returns it parsed again as well: the meaning is the same, and there are no new errors.
 fn taken(open: Open, changed: ChangedText, choice: &Choice<'_>) -> (Open, Open) {
     let old = open.source().as_str().to_owned();
     let n_errors = open.inspection.count(Severity::Error);

@@ -1,4 +1,4 @@
-//! Law for any configuration: findings have places, and the effective settings read back as the same.
+//! Law for any configuration: findings have spans, and the effective settings read back as the same.
 
 use std::path::PathBuf;
 

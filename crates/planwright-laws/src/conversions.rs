@@ -1,4 +1,4 @@
-//! Law for any plan converted to every dialect and back, imported and migrated: the result is sound, or there is none.
+//! Law for any plan converted to every dialect and back, imported and migrated: the result is valid, or there is none.
 
 use planwright_core::convert::{
     ConversionOptions, Converted, Embed, MAX_EDGES, MigrationOrder, SourcePlanRef, convert, import, migrate,
@@ -70,7 +70,7 @@ fn states(inspection: &Inspection) -> Vec<(String, Option<planwright_core::plan:
         .collect()
 }
 
-/// The new text is a plan of its dialect with as many tasks, without errors, and of a size that follows from the old one.
+/// Checks that the new text is a plan of its dialect with as many tasks, without errors, and of bounded size.
 fn check_sound(inspection: &Inspection, target: &'static dyn Dialect, converted: &Converted) {
     assert_eq!(converted.inspection.count(Severity::Error), 0, "{}", converted.text);
     let source = SourceText::new(converted.text.as_str());

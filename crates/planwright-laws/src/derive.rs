@@ -53,7 +53,7 @@ fn derived(plan: &SourceText, answer: &str, previous: Option<Previous<'_>>) -> O
     }
 }
 
-/// The pack passes the original's validator and ours, its cards say what its contract says, and it is not much larger than both.
+/// Checks that the pack passes the original's validator and ours, its cards match its contract, and its size is bounded.
 fn check_pack(plan: &SourceText, derived: &Derived, n_bytes: usize) {
     let text = derived.text.as_str();
     let facts = DiskFacts {

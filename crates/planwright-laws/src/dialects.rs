@@ -1,4 +1,4 @@
-//! Law for any text in every dialect: inspection ends, findings lie within the text, and fixes never make it worse.
+//! Law for any text in every dialect: inspection ends, findings are inside the text, and fixes never make it worse.
 
 use planwright_core::arbiter::{self, ArbiterBrief, PastAttempts};
 use planwright_core::check::rules::ALL as GRAPH;
@@ -14,7 +14,7 @@ use planwright_core::text::SourceText;
 use crate::findings::{self, check_span};
 use crate::input::with_choice;
 
-/// How large an arbiter's question may be, whatever the plan is.
+/// The size limit of an arbiter's question for any plan.
 const MAX_QUESTION: usize = 256 * 1024;
 
 pub(crate) fn hold(bytes: &[u8]) {
@@ -71,7 +71,7 @@ fn check_places(inspection: &Inspection, LinkedPlan { plan, links, .. }: &Linked
     }
 }
 
-/// What is asked of every plan: what is next, why not, what an agent reads, whom an arbiter chooses.
+/// Asks every question about a plan: what is next, why not, the agent's prompt, the arbiter's question.
 fn check_answers(inspection: &Inspection, LinkedPlan { plan, links, .. }: &LinkedPlan) {
     let readiness = Readiness::new(plan, links);
     let n_tasks = plan.tasks().len();
@@ -114,7 +114,7 @@ fn check_answers(inspection: &Inspection, LinkedPlan { plan, links, .. }: &Linke
     assert!(question.len() <= MAX_QUESTION, "a question of {} bytes", question.len());
 }
 
-/// Fixing: never more errors, nothing left to do for a second time, nothing done where there is nothing to do.
+/// Fixing: never more errors, nothing to do for a second time, no change without a finding.
 fn check_fixes(before: &Inspection) {
     for safety in [Safety::Safe, Safety::Unsafe] {
         let fixed = with_choice(None, |choice| fix(&before.source, choice, safety));
@@ -155,7 +155,7 @@ fn check_fixes(before: &Inspection) {
     }
 }
 
-/// A fix may bring to light that a lost dependency is on an unknown task, and that is no error of form.
+/// A fix may reveal that a lost dependency is on an unknown task, which is no error of form.
 fn n_errors_of_form(inspection: &Inspection) -> usize {
     let errors = inspection
         .diagnostics

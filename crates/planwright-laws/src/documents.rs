@@ -1,4 +1,4 @@
-//! Law for any text as JSON, YAML and Markdown: tables fit their texts, other parsers agree, and written text reads back.
+//! Law for any text as JSON, YAML and Markdown: tables match their texts, other parsers agree, and written text reads back.
 
 use planwright_core::document::markdown::Markdown;
 use planwright_core::document::patch::PlainValue;
@@ -24,7 +24,7 @@ pub(crate) fn hold(bytes: &[u8]) {
     check_markdown(&source);
 }
 
-/// Spans lie in the text, children in their parents in order, and there are not more rows than bytes allow.
+/// Checks that spans are inside the text, children inside their parents and in order, and rows not more than bytes allow.
 pub(crate) fn check_table(parsed: &Parsed) {
     let document = &parsed.document;
     let text = document.source().as_str();
@@ -69,9 +69,9 @@ fn check_children(node: NodeRef<'_>) {
     assert_eq!(rows, node.n_rows());
 }
 
-/// A node's slice alone holds the same value.
+/// Checks that a node's slice alone has the same value.
 fn check_slices(document: &Document) {
-    // Every slice is read once more: what is nested deeply would be read very often.
+    // Every slice is parsed again: deeply nested ones would be parsed very often.
     for node in document.nodes().filter(|node| node.kind() != NodeKind::Key).take(64) {
         let alone = json::parse(&SourceText::new(node.slice()));
         let root = alone.document.root().expect("a slice of a value is a value");
@@ -102,7 +102,7 @@ fn agrees_with_serde(parsed: &Parsed) {
     }
 }
 
-/// What is written afresh is read as the same value, and is not much longer.
+/// Checks that a newly written text is parsed as the same value, and is not much longer.
 fn check_again(document: &Document, write: fn(&PlainValue) -> String, parse: fn(&SourceText) -> Parsed) {
     let Some(root) = document.root() else { return };
     let value = PlainValue::of(root);

@@ -1,9 +1,9 @@
-//! Law for all findings: they lie within the text, can be printed, and are of bounded length.
+//! Law for all findings: they are inside the text, can be printed, and are of bounded length.
 
 use planwright_core::diagnostic::Diagnostic;
 use planwright_core::text::{SourceText, Span};
 
-/// How long the words of one finding may be, beside what they quote.
+/// The length limit of one finding's words, without its quotations.
 const MAX_WORDS: usize = 8 * 1024;
 
 /// Checks findings about a text.
@@ -32,7 +32,7 @@ pub(crate) fn check(source: &SourceText, findings: &[Diagnostic]) {
     check_words(findings, text.len());
 }
 
-/// Checks the words of findings that need no places.
+/// Checks the words of findings that need no spans.
 pub(crate) fn check_words(findings: &[Diagnostic], n_bytes: usize) {
     for found in findings {
         let id = found.rule.id;

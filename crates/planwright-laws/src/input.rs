@@ -3,24 +3,24 @@
 use planwright_core::dialect::id_source::IdSource;
 use planwright_core::dialect::{Choice, DIALECTS, Dialect, DiskFacts};
 
-/// Ends a part of an input: ASCII's own separator of records, which no plan has a use for.
+/// Ends a part of an input: ASCII's record separator, which no plan contains.
 const SEPARATOR: u8 = 0x1e;
 
-/// The time at which everything happens.
+/// The present time for all laws.
 pub(crate) const NOW: &str = "2026-11-15T12:00:00.000Z";
 
-/// Returns the parts of an input; those that are missing are empty.
+/// Returns the parts of an input; missing ones are empty.
 pub(crate) fn parts<const N: usize>(bytes: &[u8]) -> [&[u8]; N] {
     let mut rest = bytes.splitn(N, |byte| *byte == SEPARATOR);
     std::array::from_fn(|_| rest.next().unwrap_or_default())
 }
 
-/// Returns a part as text; what is not UTF-8 is replaced.
+/// Returns a part as text; invalid UTF-8 is replaced.
 pub(crate) fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// Choices, one byte each. Those that are used up are the first.
+/// Choices, one byte each. After the last byte, every choice is the first.
 #[derive(Clone)]
 pub(crate) struct ByteChoices<'a>(std::slice::Iter<'a, u8>);
 
@@ -29,7 +29,7 @@ impl<'a> ByteChoices<'a> {
         ByteChoices(bytes.iter())
     }
 
-    /// Returns whether there is nothing left to choose by.
+    /// Returns whether no bytes are left.
     pub(crate) fn is_empty(&self) -> bool {
         self.0.len() == 0
     }
@@ -52,14 +52,14 @@ impl<'a> ByteChoices<'a> {
     }
 }
 
-/// Calls a function with the choice between all dialects, or with one that is forced.
+/// Calls a function with the choice among all dialects, or with a forced one.
 pub(crate) fn with_choice<T>(forced: Option<&'static dyn Dialect>, run: impl FnOnce(&Choice<'_>) -> T) -> T {
     let facts = DiskFacts::default();
     let choice = Choice::by_content(&facts);
     run(&Choice { forced, ..choice })
 }
 
-/// Calls a function with a source of ids that always makes the same.
+/// Calls a function with a constant source of ids.
 pub(crate) fn with_id_source<T>(run: impl FnOnce(&mut IdSource<'_>) -> T) -> T {
     let mut counter = 0_u128;
     let mut fresh = || {

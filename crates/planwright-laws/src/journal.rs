@@ -18,7 +18,7 @@ use twox_hash::XxHash3_128;
 
 use crate::input::{parts, text};
 
-/// A workspace with one plan; its files are written anew for every input.
+/// A workspace with one plan; its files are rewritten for every input.
 struct JournalWorkspace {
     _folder: TempFolder,
     plan: PathBuf,
@@ -56,7 +56,7 @@ pub(crate) fn hold(bytes: &[u8]) {
     });
 }
 
-/// Puts the right checksum into lines that ask for it: no fuzzer guesses one. A line asks by eight dots in its place.
+/// Inserts the right checksum into lines with eight dots in its place, because no fuzzer guesses one.
 fn sealed(bytes: &[u8]) -> Vec<u8> {
     const ASKS: &[u8] = b"........ ";
     let mut out = Vec::new();
@@ -134,7 +134,7 @@ fn check_journal(place: &JournalWorkspace, bytes: &[u8], plan_text: &str) {
     }
 }
 
-/// The change is the last one, has landed, and has a number that nothing had before.
+/// Checks that the change is the last one, has landed, and has a new number.
 fn check_added(plan: PlanFile<'_>, before: &[u64], change: Option<u64>) {
     let history = store::history(plan).unwrap_or_else(|error| panic!("what was written cannot be read: {error}"));
     assert_eq!(history.n_torn(), 0);

@@ -20,7 +20,7 @@ mod prompts;
 mod results;
 mod strings;
 
-/// What tries one input.
+/// A function that tries one input.
 pub type FuzzTarget = fn(&[u8]);
 
 /// The targets by name; each has a folder of seeds.

@@ -31,7 +31,7 @@ pub(crate) fn hold(bytes: &[u8]) {
     }
 }
 
-/// Makes a patch, and checks what comes of it; none where it is refused.
+/// Applies a patch, and checks the result; none if it is refused.
 fn tried(document: &Document, patch: &Patch, parse: fn(&SourceText) -> Parsed) -> Option<Parsed> {
     let mut expected = PlainValue::of(document.root()?);
     let predicted = patch.apply_to(&mut expected);
@@ -46,7 +46,7 @@ fn tried(document: &Document, patch: &Patch, parse: fn(&SourceText) -> Parsed) -
     Some(parsed)
 }
 
-/// Lines far from the part that the patch is about are as they were.
+/// Checks that lines far from the patched part are unchanged.
 fn check_outside(document: &Document, patch: &Patch, patched: &str) {
     let text = document.source().as_str();
     let node = patch.route().find(document).expect("the patch was made for it");
@@ -69,7 +69,7 @@ fn check_outside(document: &Document, patch: &Patch, patched: &str) {
     );
 }
 
-/// Returns the beginning of the last line before an offset that is neither blank nor a comment.
+/// Returns the start of the last line before an offset that is neither blank nor a comment.
 fn line_above(text: &str, at: usize) -> usize {
     let mut start = text[..at].rfind('\n').map_or(0, |newline| newline + 1);
     while start > 0 {

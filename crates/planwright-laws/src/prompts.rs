@@ -1,4 +1,4 @@
-//! Law for any template and any text: prompts keep their bounds, and quoted text cannot end its quotation.
+//! Law for any template and any text: prompts keep their limits, and quoted text cannot end its quotation.
 
 use planwright_core::dialect::{DIALECTS, find};
 use planwright_core::inspect::{LinkedPlan, inspect};
@@ -10,7 +10,7 @@ use planwright_testkit::judge::outside;
 use crate::findings;
 use crate::input::{ByteChoices, parts, text, with_choice};
 
-/// The word that others want to be taken for planwright's own.
+/// A word with which foreign text poses as planwright's own.
 const EVIL: &str = "EVIL";
 
 /// Below this a template itself may be cut, and with it a fence.
@@ -62,7 +62,7 @@ fn check_task_prompt(plan: &LinkedPlan, words: &str, template: Option<&Template>
         max_bytes,
     };
     let prompt = Prompt::of(&plan.plan, &plan.links, 1, &context);
-    // What the user writes into a template is the user's own, fences and all.
+    // The text of a user's template is the user's own, including fences.
     check(&prompt, max_bytes, template.is_none());
 }
 

@@ -40,7 +40,7 @@ pub(crate) fn hold(bytes: &[u8]) {
     check_conclusion(&verdict, read, format);
 }
 
-/// Nothing in it is larger than the file, costs are numbers that can be added, and paths stay inside of the workspace.
+/// Checks that nothing in it is larger than the file, costs are finite, and paths stay inside the workspace.
 fn check_file(read: &ResultFile, n_bytes: usize) {
     let lists = [&read.affected_files, &read.discoveries, &read.proposed_tasks];
     let in_lists: usize = lists.iter().flat_map(|list| list.iter()).map(String::len).sum();

@@ -1,4 +1,4 @@
-//! The laws, tried with the seeds that the fuzzer begins with: every input that broke one is among them.
+//! The laws, tried with the seeds of the fuzzer: every input that broke one is among them.
 
 use std::path::PathBuf;
 
@@ -18,7 +18,7 @@ fn the_laws_hold_for_all_seeds() {
         let seeds = seeds(name);
         assert!((1..=40).contains(&seeds.len()), "{name} has {} seeds", seeds.len());
         for seed in seeds {
-            // What fails is named by the last of these lines.
+            // The last of these lines names the failing seed.
             println!("{name}: {}", seed.display());
             hold(&std::fs::read(&seed).expect("a readable file"));
         }

@@ -4,7 +4,7 @@ use std::panic::catch_unwind;
 
 use planwright_laws::TARGETS;
 
-/// Pieces that mean something to a carrier, a dialect or a tool.
+/// Pieces with a meaning for a carrier, a dialect or a tool.
 const PIECES: &[&str] = &[
     "```",
     "```json\n",
@@ -93,7 +93,7 @@ const PIECES: &[&str] = &[
     "words",
 ];
 
-/// Words that have been trouble somewhere.
+/// Words that once caused an error.
 const WORDS: &[&str] = &[
     "",
     " ",
@@ -172,7 +172,7 @@ impl Chance {
     }
 }
 
-/// How many plans and verbs there are to choose from, at least.
+/// The minimum number of plans and verbs to choose from.
 const N_PLANS: u8 = 9;
 const N_VERBS: u8 = 14;
 

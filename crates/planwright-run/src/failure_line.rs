@@ -10,7 +10,7 @@ const MAX_DETAILS: usize = 2;
 /// Returns the line of a text that most likely states why a program failed; none if no line states anything.
 ///
 /// A cause in the form of a known test runner comes before errors, errors before failures, failures before headings. Among equals
-/// the first one counts. `clean` returns a line as it is to be shown; a line is judged by that form.
+/// the first one counts. `clean` returns a line in the form in which it is shown; that form is judged.
 pub fn failure_line(text: &str, clean: impl Fn(&str) -> String) -> Option<String> {
     let mut best: Option<(Rank, String)> = None;
     let mut trace = Trace::Outside;

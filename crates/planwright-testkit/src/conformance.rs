@@ -14,10 +14,10 @@ use planwright_core::fix::fix;
 use planwright_core::inspect::{Inspection, inspect};
 use planwright_core::text::SourceText;
 
-/// What came of running all fixtures.
+/// The result of running all fixtures.
 #[derive(Default)]
 pub struct ConformanceReport {
-    /// What is wrong, one line or more each.
+    /// The failures, one line or more each.
     pub failures: Vec<String>,
     /// Rules that some fixture triggers.
     pub triggered: BTreeSet<&'static str>,
@@ -127,7 +127,7 @@ fn names_in(folder: &Path) -> Vec<String> {
     names
 }
 
-/// Returns the fixtures of a folder, without the files that say what to expect.
+/// Returns the fixtures of a folder, without the files with the expectations.
 fn files_of(folder: &Path, outcome: &mut ConformanceReport) -> Vec<PathBuf> {
     let Ok(entries) = std::fs::read_dir(folder) else {
         outcome.failures.push(format!("{} is missing", folder.display()));
@@ -191,7 +191,7 @@ fn edited(case: &FixtureCase, outcome: &mut ConformanceReport) {
     }
 }
 
-/// Compares with the file beside the fixture, or writes it when blessing.
+/// Compares with the file next to the fixture, or writes it with `PLANWRIGHT_BLESS`.
 fn compare(case: &FixtureCase, extension: &str, found: &str, outcome: &mut ConformanceReport) {
     let beside = case.path.with_extension(extension);
     if std::env::var_os("PLANWRIGHT_BLESS").is_some() {

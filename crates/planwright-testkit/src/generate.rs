@@ -8,8 +8,8 @@ use planwright_core::dialect::{CarrierKind, Choice, Dialect, DiskFacts, find};
 use planwright_core::inspect::inspect;
 use planwright_core::text::SourceText;
 
-/// Returns a sound plan in a dialect: a chain with a second edge per task where the dialect can say it. A dialect without a
-/// generator of its own has a plan converted.
+/// Returns a valid plan in a dialect: a chain, with a second edge per task if the dialect has edges. For a dialect without its own
+/// generator, converts a plan.
 pub fn plan(dialect: &str, n_tasks: usize) -> String {
     match dialect {
         "opencrabs" => opencrabs(n_tasks),
@@ -30,7 +30,7 @@ fn converted(dialect: &'static dyn Dialect, n_tasks: usize) -> String {
     converted.map_or(String::new(), |converted| converted.text)
 }
 
-/// Returns the extension of the files that a dialect usually has.
+/// Returns the usual extension of a dialect's files.
 pub fn extension(dialect: &dyn Dialect) -> &'static str {
     match dialect.carriers().first() {
         Some(CarrierKind::Yaml) => "yaml",
@@ -43,8 +43,7 @@ pub fn extension(dialect: &dyn Dialect) -> &'static str {
 const SOURCE_PLAN: &str = "---\ntitle: P\nspec_id: 2026-04-26-001-generated\n---\n\n# P\n\n## U1\n";
 const SOURCE_PLAN_HASH: &str = "e93948db69ca6fb6a59e7c23bddd8a5ef3950100e0eb73b89f65124f33768684";
 
-/// Returns a generated plan as its tool stores it and works on it, and the other files that it needs. Where a dialect has
-/// stages, so many tasks are in each.
+/// Returns a generated plan in the stored form, and the other files that it needs. If a dialect has stages, `wave_width` tasks are in each.
 pub fn stored(dialect: &dyn Dialect, n_tasks: usize, wave_width: usize) -> (String, Vec<(&'static str, String)>) {
     match dialect.name() {
         // The import form has no states.
@@ -119,7 +118,7 @@ fn aimi(n_tasks: usize) -> String {
 /// Tasks per wave of a generated pack.
 pub const WAVE_WIDTH: usize = 50;
 
-/// Returns a sound task pack with so many tasks in each of its waves.
+/// Returns a valid task pack with this many tasks in each of its waves.
 pub fn task_pack(n_tasks: usize, width: usize) -> String {
     let waves = joined(n_tasks.div_ceil(width), |wave| {
         let tasks = (wave * width..n_tasks.min((wave + 1) * width)).map(|ix| format!("\"T{ix:06}\""));
@@ -189,7 +188,7 @@ fn clido_of(tasks: &str) -> String {
 /// Makes a text of a given size.
 pub type TextGenerator = fn(usize) -> String;
 
-/// Texts that would be slow to read if anything in planwright were quadratic.
+/// Texts that would be slow to read if any code were quadratic.
 pub static SHAPES: &[(&str, TextGenerator)] = &[
     ("v2 stories", |n| {
         let stories = joined(n, |ix| {

@@ -5,7 +5,7 @@ use planwright_core::document::patch::{MemberPosition, Patch, PlainValue};
 use planwright_core::document::route::Route;
 use planwright_core::document::{Document, NodeKind};
 
-/// Returns a value of JSON as serde has it, with all numbers as doubles.
+/// Returns a value as serde's JSON, with all numbers as doubles.
 pub fn as_serde(value: &PlainValue) -> serde_json::Value {
     match value {
         PlainValue::Null => serde_json::Value::Null,
@@ -34,10 +34,11 @@ pub fn with_doubles(value: serde_json::Value) -> serde_json::Value {
     }
 }
 
-/// Returns what stands outside of all quotations: blocks whose fence is followed by words that `quotes` knows, and code within lines.
+/// Returns the text outside of all quotations: blocks whose fence is followed by words that `quotes` accepts, and code in lines.
 ///
 /// # Panics
-/// Where a fence is left open.
+///
+/// If a fence is not closed.
 pub fn outside(text: &str, quotes: impl Fn(&str) -> bool) -> String {
     let mut out = String::new();
     let mut fence: Option<usize> = None;
@@ -85,8 +86,8 @@ fn end_of_code(text: &str, ticks: usize) -> Option<usize> {
     }
 }
 
-/// Returns a patch that fits some node of a document; none for a document without nodes. `roll` returns a number below the given one,
-/// which is at most 256.
+/// Returns a patch for some node of a document; none for a document without nodes. `roll` returns a number below the given one, which is at
+/// most 256.
 pub fn some_patch(document: &Document, new: &PlainValue, mut roll: impl FnMut(usize) -> usize) -> Option<Patch> {
     let row = roll(256) * document.n_nodes() / 256;
     let node = document.nodes().nth(row)?;

@@ -19,20 +19,20 @@ pub mod wiring;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// A folder that is gone when the test is over.
+/// A temporary folder, removed at the end of the test.
 pub struct TempFolder {
     folder: tempfile::TempDir,
 }
 
 impl TempFolder {
-    /// Makes an empty folder.
+    /// Creates an empty folder.
     pub fn new() -> io::Result<Self> {
         Ok(TempFolder {
             folder: tempfile::tempdir()?,
         })
     }
 
-    /// Makes an empty folder in memory where the system has a place for that: for thousands of small files.
+    /// Creates an empty folder in memory if the system supports that: for thousands of small files.
     pub fn in_memory() -> io::Result<Self> {
         let memory = Path::new("/dev/shm");
         match tempfile::tempdir_in(memory) {
@@ -46,7 +46,7 @@ impl TempFolder {
         self.folder.path()
     }
 
-    /// Writes a file, making the folders it needs, and returns its path.
+    /// Writes a file, creates its folders, and returns its path.
     pub fn write(&self, name: &str, text: impl AsRef<[u8]>) -> io::Result<PathBuf> {
         let path = self.folder.path().join(name);
         if let Some(parent) = path.parent() {
@@ -57,10 +57,10 @@ impl TempFolder {
     }
 }
 
-/// The number of no process.
+/// A process id that no process has.
 pub const NO_PROCESS: u32 = 4_000_000;
 
-/// Has the lock of a run that a test holds name another process: the commands that a test starts are no attempts of that run.
+/// Makes the lock of a run that a test holds name another process, so that the commands of the test are no attempts of that run.
 pub fn lend_run_lock(plan_lock: &Path) -> io::Result<()> {
     let path = plan_lock.with_extension("lock.run");
     let text = std::fs::read_to_string(&path)?;
@@ -74,7 +74,7 @@ pub fn repository() -> PathBuf {
     own.ancestors().nth(2).unwrap_or(own).to_owned()
 }
 
-/// Returns the corpus of real plans where a checkout has one beside it, and says so where not.
+/// Returns the corpus of real plans if it is next to the checkout, and prints a note if not.
 #[expect(clippy::print_stderr, reason = "a skipped test must say that it was skipped")]
 pub fn corpus(test: &str) -> Option<PathBuf> {
     let corpus = repository().parent()?.join("shared/corpus");

@@ -13,7 +13,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// An answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answered {
-    /// The status of HTTP.
+    /// The HTTP status.
     pub status: u16,
     /// The headers, their names in lower case.
     pub headers: Vec<(String, String)>,
@@ -29,8 +29,7 @@ impl Answered {
     }
 }
 
-/// Posts a body to an address as `http://127.0.0.1:4711/path`, and returns the answer. Where the connection ends without one,
-/// that is an error.
+/// Posts a body to an address such as `http://127.0.0.1:4711/path`, and returns the answer. A connection that ends without one is an error.
 pub fn post(url: &str, body: &str) -> io::Result<Answered> {
     let (port, path) = parts(url).ok_or_else(|| invalid("the address is not one of this machine"))?;
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));

@@ -1,4 +1,4 @@
-//! Collects the `//!` headers of all source files below `crates`, and makes the page `docs/modules.md` of them.
+//! Collects the `//!` headers of all source files below `crates`, and creates the page `docs/modules.md` from them.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -31,7 +31,7 @@ impl SourceFile {
         first_sentence(&self.paragraph.join(" "))
     }
 
-    /// Returns what is wrong with the header.
+    /// Returns the error of the header, if any.
     pub fn problem(&self) -> Option<&'static str> {
         match self.paragraph.len() {
             0 => Some("does not begin with a `//!` sentence"),
@@ -46,7 +46,7 @@ impl SourceFile {
     }
 }
 
-/// Returns the text up to the first full stop that ends a sentence. Code between backticks has none.
+/// Returns the text up to the first full stop that ends a sentence. Full stops in backticks do not count.
 fn first_sentence(text: &str) -> String {
     let mut is_code = false;
     for (at, c) in text.char_indices() {
@@ -58,7 +58,7 @@ fn first_sentence(text: &str) -> String {
     text.to_owned()
 }
 
-/// Returns every source file below `crates/*/src`: the modules of a crate in the order of its `lib.rs`.
+/// Returns every source file below `crates/*/src`, with the modules of a crate in the order of its `lib.rs`.
 pub fn source_files() -> io::Result<Vec<SourceFile>> {
     let mut crates = Vec::new();
     for entry in std::fs::read_dir(repository().join("crates"))? {
@@ -92,7 +92,7 @@ fn files_of(crate_name: &str) -> io::Result<Vec<SourceFile>> {
     Ok(found)
 }
 
-/// Returns the modules that a root declares, in its order.
+/// Returns the modules that a root declares, in order.
 fn declared_modules(library: &str) -> Vec<String> {
     let declared = library.lines().filter_map(|line| {
         let line = line.strip_prefix("pub ").unwrap_or(line);
@@ -129,7 +129,7 @@ fn first_paragraph(text: &str) -> Vec<String> {
     lines.map(str::to_owned).collect()
 }
 
-/// Returns the text of `docs/modules.md`: a table for each crate. Modules of tests are left out.
+/// Returns the text of `docs/modules.md`: a table for each crate, without test modules.
 pub fn modules_page() -> io::Result<String> {
     let mut page = String::from(
         "# Modules\n\n\
@@ -143,7 +143,7 @@ pub fn modules_page() -> io::Result<String> {
             last.clone_from(&file.crate_name);
             page.push_str(&format!("\n## {last}\n\n| Module | Purpose |\n| --- | --- |\n"));
         }
-        // Links to items of the code are none on a page.
+        // Links to items of the code do not work on a page.
         let sentence = file.sentence().replace("[`", "`").replace("`]", "`");
         let sentence = sentence.replace('|', "\\|");
         page.push_str(&format!("| `{}` | {sentence} |\n", file.module.join("/")));

@@ -12,7 +12,7 @@ use planwright_core::document::{json, yaml};
 use planwright_core::text::{SourceText, Span};
 use serde_json::Value as Json;
 
-/// Returns the text after the patches, or `refused: …`; an error where the patches themselves make no sense.
+/// Returns the text after the patches, or `refused: …`; an error if the patches themselves are invalid.
 pub fn apply(source: &SourceText, carrier: Option<(CarrierKind, Span)>, patches: &str) -> Result<String, String> {
     let operations: Vec<Json> =
         serde_json::from_str(patches).map_err(|error| format!("its patches are no JSON: {error}"))?;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-/// Returns the files of a folder of tests that its `main.rs` does not declare, and what it declares without a file.
+/// Returns the files of a test folder that its `main.rs` does not declare, and its declarations without a file.
 pub fn unwired(folder: &Path) -> Vec<String> {
     let main = std::fs::read_to_string(folder.join("main.rs")).unwrap_or_default();
     let mut declared: Vec<&str> = main
@@ -25,7 +25,7 @@ pub fn unwired(folder: &Path) -> Vec<String> {
     strays
 }
 
-/// Returns the module that a file or folder would be; none for `main.rs` and for what holds no code.
+/// Returns the module name of a file or folder; none for `main.rs` and for files without code.
 fn module_name<'f>(path: &Path, file: &'f str) -> Option<&'f str> {
     if path.is_dir() {
         return path.join("mod.rs").is_file().then_some(file);

@@ -13,7 +13,7 @@ use planwright_verbs::call::{QuietFace, call, verb_names};
 use planwright_verbs::json::{ErrorBody, ErrorReport};
 use serde_json::{Value, json};
 
-/// Tells the test that it runs in a workspace of its own, in a process of its own.
+/// The variable that tells the test that it runs in its own workspace and process.
 const INSIDE: &str = "SAMPLE_DIALECT_INSIDE";
 
 const PLAN: &str = ".todo/lists/breakfast.json";
@@ -51,8 +51,8 @@ isolation = "shared"
 fence = "off"
 "#;
 
-/// Verbs that have nothing to do here: lists are not approved, not derived from a document, have one form and no place for why an
-/// entry is blocked; no run is under way, nothing waits for a branch or for a second opinion, and there is no repository.
+/// Verbs without an effect here: lists are not approved, not derived from a document, have one form and no field for why an entry is
+/// blocked; no run is active, nothing waits for a branch or for a second opinion, and there is no repository.
 const REFUSING: [&str; 13] = [
     "approve",
     "arbiter",
@@ -89,7 +89,7 @@ fn the_sample_dialect_goes_through_every_verb() {
     assert!(missing.is_empty(), "no list went through {missing:?}");
 }
 
-/// Calls this test in a process that has the folder for a home, so that no settings of the user count.
+/// Runs this test in a process that has the folder as its home, without the user's settings.
 fn run_inside_a_workspace() {
     let folder = TempFolder::new().expect("a folder");
     for (path, text) in [

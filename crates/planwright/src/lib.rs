@@ -25,7 +25,7 @@ mod render;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-/// Runs the command line and returns its exit status.
+/// Runs the command line and returns its exit code.
 pub fn main(args: Vec<OsString>) -> ExitCode {
     cli::main(args)
 }

@@ -258,7 +258,7 @@ pub(super) fn reason(text: &str) -> String {
     clip(line.unwrap_or(""), MAX_SHOWN).to_owned()
 }
 
-/// Returns a line without the terminal's color sequences.
+/// Returns a line without the terminal's colour sequences.
 fn without_colours(line: &str) -> Cow<'_, str> {
     if !line.contains(COLOUR) {
         return Cow::Borrowed(line);

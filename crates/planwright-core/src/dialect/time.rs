@@ -1,6 +1,6 @@
-//! Dates and times as plans write them. Tells them from other text; has no clock.
+//! Dates and times in plans: recognises them in text; has no clock.
 
-/// Returns true for a date, or a date and time, as ISO 8601 writes them.
+/// Returns whether a text is a date, or a date and time, in ISO 8601.
 pub(crate) fn is_iso_time(text: &str) -> bool {
     let Some((date, rest)) = text.split_at_checked(10) else {
         return false;
@@ -29,7 +29,7 @@ pub(crate) fn is_iso_time(text: &str) -> bool {
     clock_fits && fraction_fits && zone_fits
 }
 
-/// Returns true for a date like `2026-02-27`.
+/// Returns whether a text is a date like `2026-02-27`.
 pub(crate) fn is_iso_date(text: &str) -> bool {
     let parts: Vec<&str> = text.split('-').collect();
     let [year, month, day] = parts.as_slice() else {

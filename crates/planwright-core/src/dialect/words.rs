@@ -1,6 +1,6 @@
 //! Maps an unknown status word to one of the dialect's words: other spellings, typing errors, words of other tools.
 
-/// Returns true for two spellings of one word: `InProgress`, `in_progress`, `In progress`; `complete`, `completed`.
+/// Returns whether two texts are spellings of one word: `InProgress`, `in_progress`, `In progress`; `complete`, `completed`.
 pub(super) fn is_same_word(a: &str, b: &str) -> bool {
     let plain = |word: &str| {
         let letters: String = word
@@ -13,7 +13,7 @@ pub(super) fn is_same_word(a: &str, b: &str) -> bool {
     plain(a) == plain(b)
 }
 
-/// Returns the word that was probably meant: the only one that begins so, else the nearest.
+/// Returns the probable word: the only one with this prefix, otherwise the nearest.
 pub(super) fn nearest<'w>(written: &str, words: &[&'w str]) -> Option<&'w str> {
     let lower = written.to_lowercase();
     let mut longer = words
@@ -25,7 +25,7 @@ pub(super) fn nearest<'w>(written: &str, words: &[&'w str]) -> Option<&'w str> {
     }
 }
 
-/// Words for a status that people and language models use, by the place of the canonical one.
+/// Words for a status that people and language models use, by the index of the canonical one.
 const STATUS_WORDS: [&[&str]; 5] = [
     &[
         "pending",
@@ -63,7 +63,7 @@ const STATUS_WORDS: [&[&str]; 5] = [
     &["skipped", "cancelled", "canceled", "ignored", "wontfix"],
 ];
 
-/// Returns which status a foreign word stands for.
+/// Returns the status that a foreign word means.
 pub(super) fn meant_status(written: &str, words: &[&'static str; 5]) -> Option<usize> {
     let lower = written.trim().to_lowercase().replace([' ', '-'], "_");
     let synonym = STATUS_WORDS

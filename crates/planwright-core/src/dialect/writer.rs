@@ -1,4 +1,4 @@
-//! Shared code of all writers: their trait, the report of what changed, and small pieces of text. Knows no dialect.
+//! Shared code of all writers: their trait, the report of changes, and small pieces of text. Does not know dialects.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -13,15 +13,15 @@ use crate::document::write;
 use crate::plan::{Field, Plan};
 use crate::text::Span;
 
-/// The most dependencies that a plan is given for its stages or layers.
+/// The limit of dependencies that replace the stages or layers of a plan.
 pub const MAX_EDGES: usize = 1_000_000;
 
-/// Writes plans afresh in one dialect.
+/// Writes new plans in one dialect.
 pub trait DialectWriter: Sync {
-    /// Puts a plan into the dialect's own fields. What it takes out of the draft is kept; what stays there is lost.
+    /// Converts a draft to the dialect's own fields. Fields that remain in the draft are lost.
     fn compose(&self, draft: &mut PlanDraft, id_source: &mut IdSource<'_>, report: &mut WriterReport) -> Composed;
 
-    /// Returns the text of a plan in the dialect's fields, as the dialect's own tools lay it out.
+    /// Returns the text of a plan in the dialect's fields, in the layout of the dialect's own tools.
     fn lay_out(&self, composed: Composed) -> String {
         write::json(&composed.into_value())
     }
@@ -31,19 +31,19 @@ pub trait DialectWriter: Sync {
         "tasks"
     }
 
-    /// Returns the keys of the plan, then those of a task, whose values follow from the places, names and dependencies of the
-    /// tasks: they are right all together or not at all.
+    /// Returns the keys of the plan, then those of a task, whose values follow from the positions, names and dependencies of the tasks:
+    /// they are only valid together.
     fn structure(&self) -> (&'static [&'static str], &'static [&'static str]);
 
-    /// Returns whether a form of the dialect has stages, which hold back all that comes after them.
+    /// Returns whether a form of the dialect has stages, each of which blocks all later ones.
     fn has_stages(&self, _form: Option<&str>) -> bool {
         false
     }
 
-    /// Changes what a plan says of itself where it was restored from another dialect, but not as it was.
+    /// Changes the plan's own fields if it was restored from another dialect with changes.
     fn mark_edited(&self, _composed: &mut Composed) {}
 
-    /// Returns the changes that bring a plan of an older form to the newest; none for plans that are not of an older form.
+    /// Returns the migration from an older form to the newest; none for plans in the newest form.
     fn migrate(
         &self,
         _plan: &Plan,
@@ -64,7 +64,7 @@ pub trait DialectWriter: Sync {
         Import::AsIs
     }
 
-    /// Returns what a plan that a planner made has of its own, and need not give: it is made anew.
+    /// Returns the fields that are reset in a planner's plan, and that it need not have.
     fn planned(&self) -> &'static Resets<'static> {
         match self.import() {
             Import::Anew(resets) => resets,
@@ -72,8 +72,8 @@ pub trait DialectWriter: Sync {
         }
     }
 
-    /// Brings the members of a planner's plan to the form of the plan that it is a new version of. Returns whether that form is an older
-    /// one; otherwise nothing changes.
+    /// Converts the members of a planner's plan to the form of its previous version. Returns whether that form is an older one; otherwise
+    /// changes nothing.
     fn in_older_form(&self, _answer: &mut Vec<(String, PlainValue)>, _form: &str) -> bool {
         false
     }
@@ -82,44 +82,44 @@ pub trait DialectWriter: Sync {
 /// What the user wants of a migration.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct MigrationOrder {
-    /// How many tasks may run side by side from now on; the dialect's default where the user does not set it.
+    /// The new number of parallel tasks; the dialect's default if the user does not set it.
     pub max_concurrency: Option<u32>,
 }
 
-/// What brings a plan to the newest form.
+/// A migration of a plan to the newest form.
 #[derive(Clone, Debug, Default)]
 pub struct Migration {
-    /// The changes. They may be made at once in the text, or one after the other in its value.
+    /// The patches. They can be applied together to the text, or one after another to its value.
     pub patches: Vec<Patch>,
-    /// What changes beyond the form, each with its place.
+    /// Changes beyond the form, each with its span.
     pub notes: Vec<(Span, String)>,
-    /// How many dependencies the plan will have.
+    /// The number of dependencies of the new plan.
     pub n_edges: usize,
 }
 
-/// What import does with a text.
+/// How import handles a text.
 #[derive(Clone, Copy, Debug)]
 pub enum Import {
-    /// Takes it out of what surrounds it, and leaves it as it is.
+    /// Extracts it from the surrounding text, unchanged.
     AsIs,
-    /// Writes it anew in the form that is stored.
+    /// Rewrites it in the form that is stored.
     Anew(&'static Resets<'static>),
 }
 
-/// What import forgets of a plan that it writes anew.
+/// The fields that import resets in a rewritten plan.
 #[derive(Clone, Copy, Debug)]
 pub struct Resets<'r> {
-    /// Fields of the plan that are made anew.
+    /// Fields of the plan that are reset.
     pub head: &'r [Field],
-    /// Fields of its tasks that are made anew, their status among them where it begins again.
+    /// Fields of its tasks that are reset, including their status if the plan starts again.
     pub task: &'r [Field],
-    /// The same for a plan that stands inside other text: what a model answers has no past.
+    /// Further fields that are reset for a plan inside other text: a model's answer has no past.
     pub answered: &'r [Field],
-    /// Fields of either that keep a sound value and have a default otherwise.
+    /// Fields of either that keep a valid value and otherwise get a default.
     pub lenient: &'r [Field],
-    /// The words that a new plan and its tasks have for their status.
+    /// The status words of a new plan and its tasks.
     pub fresh: &'r [&'static str],
-    /// Rules of the dialect's own that say nothing of a plan where they find something in a field that is made anew.
+    /// Rules of the dialect whose findings about reset fields are ignored.
     pub overlooked: &'r [&'static Rule],
 }
 
@@ -137,16 +137,16 @@ impl Resets<'_> {
 /// A plan in a dialect's own fields, not yet laid out.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Composed {
-    /// The plan without its tasks: an object with a null where the list of tasks goes.
+    /// The plan without its tasks: an object with a null in place of the list of tasks.
     pub head: Vec<(String, PlainValue)>,
-    /// The key that has the null.
+    /// The key with the null.
     pub tasks_key: &'static str,
     /// The tasks, each an object.
     pub tasks: Vec<Vec<(String, PlainValue)>>,
 }
 
 impl Composed {
-    /// Changes the object that the list of tasks belongs to: the outermost, or one inside it.
+    /// Changes the object with the list of tasks: the outermost, or one inside it.
     pub fn change_holder(&mut self, change: impl FnOnce(&mut Vec<(String, PlainValue)>)) {
         let key = self.tasks_key;
         let has_tasks = |members: &[(String, PlainValue)]| members.iter().any(|(own, _)| own == key);
@@ -176,19 +176,19 @@ impl Composed {
     }
 }
 
-/// What conversion did to a plan.
+/// The kind of change by a conversion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LossKind {
     /// The target cannot hold it.
     Lost,
-    /// It was made up, because the target needs it.
+    /// Invented, because the target requires it.
     Invented,
-    /// It means something else from now on.
+    /// Its meaning has changed.
     Changed,
 }
 
 impl LossKind {
-    /// Returns the word users see.
+    /// Returns the word for users.
     pub fn as_str(self) -> &'static str {
         match self {
             LossKind::Lost => "lost",
@@ -201,13 +201,13 @@ impl LossKind {
 /// One remark of a writer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WriterRemark {
-    /// What happened.
+    /// The kind of change.
     pub kind: LossKind,
-    /// The place of the task it happened to; none for the plan itself.
+    /// The index of its task; none for the plan itself.
     pub task: Option<usize>,
-    /// The field, as the target calls it.
+    /// The target's name of the field.
     pub field: &'static str,
-    /// What happened, in words.
+    /// The change, in words.
     pub message: Cow<'static, str>,
 }
 
@@ -234,17 +234,17 @@ impl WriterReport {
         });
     }
 
-    /// Takes note of a part of a value that is gone.
+    /// Records the loss of a value, or of a part of it.
     pub fn lost(&mut self, task: Option<usize>, field: &'static str, message: impl Into<Cow<'static, str>>) {
         self.push(LossKind::Lost, task, field, message);
     }
 
-    /// Takes note of a value that was made up.
+    /// Records an invented value.
     pub fn invented(&mut self, task: Option<usize>, field: &'static str, message: impl Into<Cow<'static, str>>) {
         self.push(LossKind::Invented, task, field, message);
     }
 
-    /// Takes note of a value that means something else now.
+    /// Records a value whose meaning has changed.
     pub fn changed(&mut self, task: Option<usize>, field: &'static str, message: impl Into<Cow<'static, str>>) {
         self.push(LossKind::Changed, task, field, message);
     }
@@ -265,10 +265,10 @@ pub(crate) fn number(number: impl std::fmt::Display) -> PlainValue {
     PlainValue::Number(number.to_string())
 }
 
-/// The longest title that is made from a longer text, in characters.
+/// The longest title made from a longer text, in characters.
 const TITLE_CHARS: usize = 200;
 
-/// Returns the first characters of a text, with an ellipsis where there were more.
+/// Returns the first characters of a text, with an ellipsis if it was cut.
 pub(crate) fn cut(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         None => text.to_owned(),
@@ -276,7 +276,7 @@ pub(crate) fn cut(text: &str, most: usize) -> String {
     }
 }
 
-/// Returns the first line of a text that says something, short enough for a title.
+/// Returns the first line of a text that is not blank, short enough for a title.
 pub(crate) fn first_line(text: &str) -> String {
     let line = text.lines().find(|line| !line.trim().is_empty()).unwrap_or("");
     cut(line.trim(), TITLE_CHARS)
@@ -287,7 +287,7 @@ pub(crate) fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Returns a title and what it is the title of as one text; a title that only repeats its beginning is left out.
+/// Joins a title and its text; omits a title that only repeats the start of the text.
 pub(crate) fn joined(title: Option<String>, body: Option<String>) -> Option<String> {
     match (title, body) {
         (Some(title), Some(body)) if body.starts_with(title.trim_end_matches('…')) => Some(body),
@@ -296,7 +296,7 @@ pub(crate) fn joined(title: Option<String>, body: Option<String>) -> Option<Stri
     }
 }
 
-/// Takes the one text that says what a plan is for: its goal, or its title and description.
+/// Takes the text about the purpose of a plan: its goal, or its title and description.
 pub fn take_goal(head: &mut Fields) -> Option<String> {
     let title = head.take_text(Field::Title).or_else(|| head.take_text(Field::Project));
     let body = head
@@ -305,12 +305,12 @@ pub fn take_goal(head: &mut Fields) -> Option<String> {
     joined(title, body)
 }
 
-/// Says where titles and descriptions become one text.
+/// Reports where titles and descriptions become one text.
 pub(crate) fn report_joined(draft: &PlanDraft, field: &'static str, report: &mut WriterReport) {
     let is_both = |fields: &Fields| {
         let body = fields.text(Field::Description).or_else(|| fields.text(Field::Goal));
         let title = fields.text(Field::Title);
-        // A title that only repeats the beginning of the body is no second text.
+        // A title that only repeats the start of the body is no second text.
         title
             .zip(body)
             .is_some_and(|(title, body)| !body.starts_with(title.trim_end_matches('…')))
@@ -320,12 +320,12 @@ pub(crate) fn report_joined(draft: &PlanDraft, field: &'static str, report: &mut
     }
 }
 
-/// Takes the moment a plan was made.
+/// Takes the creation time of a plan.
 pub(crate) fn take_created(head: &mut Fields) -> Option<String> {
     take_time(head, Field::CreatedAt).or_else(|| take_time(head, Field::Date))
 }
 
-/// Takes a time of the plan's; the current time where the plan has none.
+/// Takes a time of the plan; the present time if it has none.
 pub(crate) fn take_time_or_now(
     head: &mut Fields,
     field: Field,
@@ -344,7 +344,7 @@ pub(crate) fn take_time_or_now(
     member(key, text(time))
 }
 
-/// Takes a title and a longer text that say what a task is; either may repeat the other.
+/// Takes a title and a longer text about a task; either may repeat the other.
 pub(crate) fn take_title_and_body(fields: &mut Fields) -> Option<(String, String)> {
     let body = [Field::Description, Field::Goal]
         .into_iter()
@@ -355,7 +355,7 @@ pub(crate) fn take_title_and_body(fields: &mut Fields) -> Option<(String, String
     match (title, body) {
         (Some(title), Some(body)) => Some((title, body)),
         (Some(title), None) => Some((title.clone(), title)),
-        // Detailed instructions are the body of what has no title.
+        // Detailed instructions are the body of a task without a title.
         (None, Some(short)) if short.lines().count() <= 1 && short.chars().count() <= TITLE_CHARS => {
             let body = fields.take_text(Field::Instructions);
             Some((short.clone(), body.unwrap_or(short)))
@@ -365,7 +365,7 @@ pub(crate) fn take_title_and_body(fields: &mut Fields) -> Option<(String, String
     }
 }
 
-/// Takes what an agent was told or has said about a task, by what became of the task.
+/// Takes an agent's instructions or report about a task, depending on the state of the task.
 pub(crate) fn take_notes(fields: &mut Fields, state: &DraftState) -> Option<String> {
     let by_state = match state {
         DraftState::Failed => Field::Error,
@@ -377,7 +377,7 @@ pub(crate) fn take_notes(fields: &mut Fields, state: &DraftState) -> Option<Stri
         .find_map(|field| fields.take_text(field))
 }
 
-/// Returns a measure of work from 1 to 5, out of a number or a word.
+/// Returns a measure of work from 1 to 5, from a number or a word.
 pub(crate) fn complexity_of(value: &PlainValue) -> Option<i64> {
     match value {
         PlainValue::Number(number) => number.parse().ok().filter(|number| (1..=5).contains(number)),
@@ -391,7 +391,7 @@ pub(crate) fn complexity_of(value: &PlainValue) -> Option<i64> {
     }
 }
 
-/// Takes a time; a date becomes the first moment of its day.
+/// Takes a time; a date becomes the start of its day.
 pub(crate) fn take_time(fields: &mut Fields, field: Field) -> Option<String> {
     let written = fields.text(field)?;
     let time = match () {
@@ -419,14 +419,13 @@ pub(crate) fn slug(text: &str, most: usize) -> String {
     out.trim_matches('-').to_owned()
 }
 
-/// Takes a plan's id where it may name a file.
+/// Takes a plan's id if it is a valid file name.
 pub fn take_file_id(head: &mut Fields) -> Option<String> {
     head.text(Field::Id).filter(|id| is_file_id(id))?;
     head.take_text(Field::Id)
 }
 
-/// Gives every task an id that fits: its own where that fits and no earlier task has it, else a new one.
-/// Returns the ids, and which of them are new.
+/// Gives every task a valid id: its own if it is valid and unique so far, otherwise a new one. Returns the ids, and which of them are new.
 pub fn task_ids(
     tasks: &[DraftTask],
     fits: impl Fn(&str) -> bool,
@@ -442,7 +441,7 @@ pub fn task_ids(
     let ids = own.into_iter().map(|own| match own {
         Some(id) => (id.to_owned(), false),
         None => {
-            // Every try takes the next number, and there are no more taken ids than tasks.
+            // Every try takes the next number, and there are no more used ids than tasks.
             let free = (0..=tasks.len() + taken.len()).find_map(|_| {
                 number += 1;
                 let id = make(number);
@@ -456,7 +455,7 @@ pub fn task_ids(
     ids.collect()
 }
 
-/// Says of tasks with new ids what they are called now.
+/// Reports the new names of tasks with new ids.
 pub(crate) fn report_new_ids(
     tasks: &[DraftTask],
     ids: &[(String, bool)],
@@ -472,13 +471,13 @@ pub(crate) fn report_new_ids(
     }
 }
 
-/// Returns the ids of what a task depends on.
+/// Returns the ids of a task's dependencies.
 pub fn named(dependencies: &[u32], ids: &[(String, bool)]) -> PlainValue {
     let id = |&place: &u32| ids.get(place as usize).map(|(id, _)| text(id.as_str()));
     PlainValue::Array(dependencies.iter().filter_map(id).collect())
 }
 
-/// Returns the state for dialects that have five words and no other way to say that a task is left out or blocked.
+/// Returns the state for dialects with five words and no other field for skipped or blocked tasks.
 pub(crate) fn five_states(
     task: &DraftTask,
     task_ix: usize,

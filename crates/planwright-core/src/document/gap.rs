@@ -6,7 +6,7 @@ use memchr::memchr2;
 use super::{Document, NodeKind};
 use crate::text::Span;
 
-/// Something in a gap. White space and line breaks are passed over.
+/// A token in a gap. White space and line breaks are skipped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum GapToken {
     /// `-` before an element.
@@ -27,9 +27,9 @@ pub(crate) enum GapToken {
     Comment,
     /// An anchor or a tag.
     Property,
-    /// A quoted scalar; seen only where an error stopped the reading.
+    /// A quoted scalar; only occurs where an error stopped the parser.
     Quoted,
-    /// A quote that is not closed inside the gap.
+    /// A quote that is not closed in the gap.
     UnclosedQuote,
     /// Any other word, such as `---`.
     Word,
@@ -51,13 +51,13 @@ pub(crate) struct Tokens<'t> {
 }
 
 impl Tokens<'_> {
-    /// Returns the offset after the last token that was returned.
+    /// Returns the offset after the last returned token.
     pub(crate) fn offset(&self) -> usize {
         self.at
     }
 
-    /// Returns whether an anchor or a tag comes next, after comments. Looks at no more than its first character: words
-    /// between brackets may go on to the end of the text.
+    /// Returns whether an anchor or a tag comes next, after comments. Reads only its first character: words between brackets may continue
+    /// to the end of the text.
     pub(crate) fn is_at_property(&mut self) -> bool {
         self.skip_space();
         while self.bytes.get(self.at) == Some(&b'#') {
@@ -73,7 +73,7 @@ impl Tokens<'_> {
         }
     }
 
-    /// Returns whether the character here is a word of its own.
+    /// Returns whether the character here is a whole word.
     fn is_alone(&self) -> bool {
         self.bytes.get(self.at + 1).is_none_or(|byte| is_space(*byte))
     }
@@ -130,7 +130,7 @@ fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
 }
 
-/// Returns true where a tab stands between nodes, outside comments.
+/// Returns whether there is a tab between nodes, outside comments.
 pub(crate) fn has_tab(document: &Document) -> bool {
     let text = document.source().as_str();
     let mut last_end = document.extent().start as usize;
@@ -145,7 +145,7 @@ pub(crate) fn has_tab(document: &Document) -> bool {
     gap_has_tab(text, Span::new(last_end, document.extent().end as usize))
 }
 
-/// A tab before a comment or at the end of a line is harmless.
+/// Returns whether a gap has a tab. A tab before a comment or at the end of a line is harmless.
 fn gap_has_tab(text: &str, gap: Span) -> bool {
     let bytes = text.as_bytes();
     let mut tokens = tokens(text, gap);

@@ -1,11 +1,11 @@
-//! Markdown as a carrier: frontmatter, level-2 sections, and the JSON fences in them.
-//! Follows line rules, not CommonMark (decision 0004), and knows nothing of tasks.
+//! Markdown as a carrier: frontmatter, level-2 sections, and the JSON fences in them. Follows line rules, not CommonMark (decision 0004),
+//! and does not know tasks.
 
 use memchr::{memchr2, memmem};
 
 use crate::text::{SourceText, Span};
 
-/// A Markdown text with the places of what it carries.
+/// A Markdown text with the spans of its parts.
 #[derive(Clone, Debug)]
 pub struct Markdown {
     source: SourceText,
@@ -13,14 +13,14 @@ pub struct Markdown {
     headings: Vec<Heading>,
 }
 
-/// What stands between the `---` on the first line and the next line that is exactly `---`.
+/// The text between the `---` on the first line and the next line that is exactly `---`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frontmatter {
-    /// Both delimiter lines and all between, line endings included; the first line where it is not closed.
+    /// Both delimiter lines and everything between, with line endings; the first line if it is not closed.
     pub span: Span,
     /// Whether there is a closing line. Without one there are no entries.
     pub is_closed: bool,
-    /// The `key: value` lines in order; a key may appear more than once.
+    /// The `key: value` lines in order; a key may occur more than once.
     pub entries: Vec<MetadataLine>,
 }
 
@@ -29,7 +29,7 @@ pub struct Frontmatter {
 pub struct MetadataLine {
     /// The line with its line ending.
     pub line: Span,
-    /// The line and the indented or list lines that belong to it.
+    /// The line and its indented or list lines.
     pub block: Span,
     /// The key.
     pub key: Span,
@@ -48,12 +48,12 @@ pub struct Heading {
     pub title: Span,
 }
 
-/// A level-2 heading and what follows it up to the next one.
+/// A level-2 heading and the text up to the next one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MarkdownSection {
     /// The heading, from `##` to the end of the title.
     pub heading: Span,
-    /// All after the heading, up to the next level-2 heading or the end.
+    /// The text after the heading, up to the next level-2 heading or the end.
     pub body: Span,
 }
 
@@ -81,7 +81,7 @@ impl Markdown {
         &self.source
     }
 
-    /// Returns the frontmatter, closed or not; none where the first line is not exactly `---`.
+    /// Returns the frontmatter, closed or not; none if the first line is not exactly `---`.
     pub fn frontmatter(&self) -> Option<&Frontmatter> {
         self.frontmatter.as_ref()
     }
@@ -91,7 +91,7 @@ impl Markdown {
         self.frontmatter.as_ref().map_or(&[], |found| &found.entries)
     }
 
-    /// Returns the entry that counts for a key: the last one.
+    /// Returns the valid entry of a key: the last one.
     pub fn entry(&self, key: &str) -> Option<&MetadataLine> {
         self.entries()
             .iter()
@@ -121,7 +121,7 @@ impl Markdown {
         items
     }
 
-    /// Returns what follows the frontmatter; all of it where there is none, nothing where it is not closed.
+    /// Returns the text after the frontmatter; all of it without one, nothing if it is not closed.
     pub fn body(&self) -> Span {
         let end = self.source.len();
         match &self.frontmatter {
@@ -159,7 +159,7 @@ impl Markdown {
     }
 }
 
-/// Returns true for white space as JavaScript's `\s` and `trim` know it: U+FEFF is, U+0085 is not.
+/// Returns whether a character is white space for JavaScript's `\s` and `trim`: U+FEFF is, U+0085 is not.
 pub(crate) fn is_space(c: char) -> bool {
     matches!(
         c,
@@ -177,7 +177,7 @@ pub(crate) fn is_space(c: char) -> bool {
     )
 }
 
-/// Returns true for the four characters that end a line in a regular expression of JavaScript.
+/// Returns whether a character ends a line in a regular expression of JavaScript, as four do.
 pub(crate) fn is_line_end(c: char) -> bool {
     matches!(c, '\n' | '\r' | '\u{2028}' | '\u{2029}')
 }
@@ -197,7 +197,7 @@ fn line_ends(text: &str, at: usize) -> (usize, usize) {
     (end, end + 1 + usize::from(is_crlf))
 }
 
-/// Returns the marks that a code fence begins or ends with.
+/// Returns the markers that a code fence begins or ends with.
 pub(crate) fn fence_mark(line: &str) -> Option<&str> {
     let line = line.trim_start();
     let mark = line.chars().next().filter(|&c| c == '`' || c == '~')?;
@@ -254,11 +254,11 @@ fn read_entry(text: &str, at: usize, end: usize, next: usize) -> Option<Metadata
         return None;
     }
     let rest = line[colon + 1..].trim_start_matches(is_space);
-    // The original's `.` stops at these two, so such a line is no entry at all.
+    // The original's `.` does not match these two, so such a line is no entry.
     if rest.contains(['\u{2028}', '\u{2029}']) {
         return None;
     }
-    // An empty value stands after one space, where a value would be written.
+    // An empty value is after one space, where a value would be written.
     let start = if rest.is_empty() {
         (at + colon + 1 + usize::from(line[colon + 1..].starts_with(' '))).min(end)
     } else {
@@ -294,7 +294,7 @@ fn find_headings(text: &str) -> Vec<Heading> {
 
 fn read_heading(text: &str, at: usize) -> Option<Heading> {
     let begins_line = text[..at].chars().next_back().is_none_or(is_line_end);
-    // The white space after the marks may run over line ends: that is the original's rule too.
+    // The white space after the markers may include line ends, as in the original's rule.
     let start = skip_space(text, at + 2);
     if !begins_line || start == at + 2 {
         return None;

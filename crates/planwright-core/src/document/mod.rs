@@ -33,13 +33,13 @@ use std::borrow::Cow;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::text::{SourceText, Span};
 
-/// The deepest nesting that is read. Deeper parts are skipped and reported.
+/// The deepest nesting that is parsed. Deeper parts are skipped and reported.
 pub const MAX_DEPTH: usize = 128;
 
 /// The most nodes one document may have (24 bits of a node's link).
 pub const MAX_NODES: usize = (1 << 24) - 2;
 
-/// What a node is.
+/// The kind of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum NodeKind {
@@ -55,13 +55,13 @@ pub enum NodeKind {
     True,
     /// The boolean false.
     False,
-    /// Null; in YAML also a value left out.
+    /// Null; in YAML also a missing value.
     Null,
     /// The key of the node that follows.
     Key,
-    /// A YAML alias: stands for the node it names.
+    /// A YAML alias: it refers to another node.
     Alias,
-    /// Something that could not be read; a diagnostic says why.
+    /// A part that could not be parsed; a diagnostic has the reason.
     Invalid,
 }
 
@@ -76,7 +76,7 @@ const KINDS: [NodeKind; 16] = [
     NodeKind::Key,
     NodeKind::Alias,
     NodeKind::Invalid,
-    // Four bits number sixteen kinds; the rest are never written.
+    // Four bits can hold sixteen kinds; the rest are never written.
     NodeKind::Invalid,
     NodeKind::Invalid,
     NodeKind::Invalid,
@@ -85,7 +85,7 @@ const KINDS: [NodeKind; 16] = [
     NodeKind::Invalid,
 ];
 
-/// How a node is written.
+/// The notation of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Style {
@@ -125,7 +125,7 @@ pub enum DocumentFormat {
     Yaml,
 }
 
-/// One row of the table: where a node is, what it is, and how many rows it and its children take.
+/// One row of the table: the node's start, its kind, and the number of rows of its subtree.
 #[derive(Clone, Copy)]
 struct NodeRow {
     start: u32,
@@ -181,39 +181,39 @@ pub struct Document {
     extent: Span,
     /// Syntax errors left parts of the text unread.
     is_broken: bool,
-    /// Reading stopped before the text was over: the collections open at that moment may lack members.
+    /// Parsing stopped before the end of the text: the collections that were open may lack members.
     is_cut: bool,
-    /// Parts were read by a guess, or not at all.
+    /// Parts were guessed, or not parsed.
     is_doubtful: bool,
     nodes: Vec<NodeRow>,
     /// Values that differ from their slice, by row: YAML scalars only (JSON decodes on demand).
     decoded: Vec<(u32, Box<str>)>,
-    /// Alias rows and the rows they stand for.
+    /// Alias rows and their target rows.
     aliases: Vec<(u32, u32)>,
     features: Features,
-    /// YAML of the simplest kind: each line means the same wherever its collection stands.
+    /// Simple YAML: each line means the same wherever its collection is.
     is_tidy: bool,
 }
 
-/// What a YAML document uses that edits must not touch.
+/// Features of a YAML document that edits must not touch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Features {
-    /// Rows that carry an anchor, a tag or were written with `? key`; sorted.
+    /// Rows with an anchor, a tag or the form `? key`; sorted.
     pub unpatchable: Vec<u32>,
     /// More than one document in the stream.
     pub multi_document: bool,
-    /// A tab somewhere in the white space that indents or separates.
+    /// A tab in the white space that indents or separates.
     pub tabs: bool,
-    /// A carriage return that no line feed follows: YAML ends a line there, most tools do not.
+    /// A carriage return without a line feed: YAML ends a line there, most tools do not.
     pub lone_returns: bool,
 }
 
-/// A document and what is wrong with its text.
+/// A document and the findings about its text.
 #[derive(Clone)]
 pub struct Parsed {
-    /// What could be read.
+    /// The parsed part.
     pub document: Document,
-    /// What could not.
+    /// The findings.
     pub diagnostics: Vec<Diagnostic>,
 }
 
@@ -235,8 +235,8 @@ impl Document {
         }
     }
 
-    /// Returns true where a whole value means the same wherever it stands: in JSON, and in YAML in which every scalar ends on
-    /// its line and nothing refers to anything.
+    /// Returns whether a whole value means the same anywhere: in JSON, and in YAML in which every scalar ends on its line and nothing
+    /// refers to another node.
     pub(crate) fn is_context_free(&self) -> bool {
         self.format == DocumentFormat::Json || self.is_tidy
     }
@@ -251,35 +251,35 @@ impl Document {
         self.format
     }
 
-    /// Returns the part of the text that was parsed: less than the whole for an embedded document.
+    /// Returns the span that was parsed: less than the whole text for an embedded document.
     pub fn extent(&self) -> Span {
         self.extent
     }
 
-    /// Returns true where syntax errors left parts of the text unread. Such a text is not edited.
+    /// Returns whether syntax errors left parts of the text unread. Such a text is not edited.
     pub fn is_broken(&self) -> bool {
         self.is_broken
     }
 
-    /// Returns true where the nesting had to be guessed or the rest is unread: what seems to be missing may stand in an unread
-    /// part, and what was read may belong elsewhere. Slips that are surely understood leave no doubt.
+    /// Returns whether the nesting was guessed or the rest is unread. A missing part may be in an unread one, and a parsed part may belong
+    /// elsewhere. Errors with a certain fix do not count.
     pub(crate) fn is_doubtful(&self) -> bool {
         self.is_doubtful
     }
 
-    /// Returns whether reading stopped inside this collection, so that what it lacks may only be unread.
+    /// Returns whether parsing stopped inside this collection, so that a missing member may only be unread.
     pub(crate) fn may_go_on(&self, node: NodeRef<'_>) -> bool {
         self.is_cut && node.ix + node.n_rows() == self.nodes.len()
     }
 
-    /// Remembers whether the findings about the text are more than repeated keys and warnings.
+    /// Records whether the text has findings other than repeated keys and warnings.
     fn set_broken(&mut self, diagnostics: &[Diagnostic]) {
         self.is_broken = diagnostics
             .iter()
             .any(|finding| finding.severity == Severity::Error && finding.rule.id != rules::DUPLICATE_KEY.id);
     }
 
-    /// Returns true where another reading of the same text found nothing wrong and led to the same rows.
+    /// Returns whether another parse of the same text had no findings and the same rows.
     fn has_same_rows(&self, other: &Parsed) -> bool {
         let (ours, theirs) = (self, &other.document);
         let bits = |node: &NodeRow| (node.start, node.end, node.bits);
@@ -291,7 +291,7 @@ impl Document {
             && other.diagnostics.is_empty()
     }
 
-    /// Returns the number of aliases. They are never expanded here; who does so needs a budget.
+    /// Returns the number of aliases. They are never expanded here; code that expands them needs a budget.
     pub fn n_aliases(&self) -> usize {
         self.aliases.len()
     }
@@ -301,22 +301,22 @@ impl Document {
         self.nodes.len()
     }
 
-    /// Returns the first row that begins at an offset or after it; rows stand in the order of the text.
+    /// Returns the first row that starts at an offset or after it; rows are in text order.
     pub(crate) fn first_row_from(&self, offset: u32) -> usize {
         self.nodes.partition_point(|node| node.start < offset)
     }
 
-    /// Returns what edits must not touch.
+    /// Returns the features that edits must not touch.
     pub fn features(&self) -> &Features {
         &self.features
     }
 
-    /// Returns the outermost node; none where the text holds no value at all.
+    /// Returns the outermost node; none if the text has no value.
     pub fn root(&self) -> Option<NodeRef<'_>> {
         (!self.nodes.is_empty()).then_some(NodeRef { doc: self, ix: 0 })
     }
 
-    /// Returns the node of a row that is known to exist.
+    /// Returns the node of an existing row.
     #[inline]
     pub(crate) fn at(&self, row: usize) -> NodeRef<'_> {
         NodeRef { doc: self, ix: row }
@@ -335,12 +335,12 @@ pub struct NodeRef<'d> {
     ix: usize,
 }
 
-/// What a row says.
+/// The contents of a row.
 #[derive(Clone, Copy)]
 pub(crate) struct RowView {
     pub(crate) kind: NodeKind,
     pub(crate) style: Style,
-    /// For texts: the characters stand in the file as they are meant.
+    /// For texts: whether the characters are in the file unescaped.
     pub(crate) is_verbatim: bool,
     pub(crate) span: Span,
 }
@@ -350,7 +350,7 @@ pub(crate) struct RowView {
 pub struct Member<'d> {
     /// The key.
     pub key: NodeRef<'d>,
-    /// The value, aliases not followed.
+    /// The value, with aliases unresolved.
     pub value: NodeRef<'d>,
 }
 
@@ -360,7 +360,7 @@ impl<'d> NodeRef<'d> {
         self.doc.nodes[self.ix]
     }
 
-    /// Returns all there is to know about the node in one look.
+    /// Returns all data of the node at once.
     #[inline]
     pub(crate) fn view(self) -> RowView {
         let node = self.node();
@@ -385,17 +385,17 @@ impl<'d> NodeRef<'d> {
         self.doc
     }
 
-    /// Returns what it is. An alias is an alias: see [`NodeRef::resolved`].
+    /// Returns its kind. An alias is an alias: see [`NodeRef::resolved`].
     pub fn kind(self) -> NodeKind {
         self.node().kind()
     }
 
-    /// Returns how it is written.
+    /// Returns its notation.
     pub fn style(self) -> Style {
         self.node().style()
     }
 
-    /// Returns where it is, quotes and brackets included.
+    /// Returns its span, with quotes and brackets.
     #[inline]
     pub fn span(self) -> Span {
         let node = self.node();
@@ -410,7 +410,7 @@ impl<'d> NodeRef<'d> {
         self.doc.source.slice(self.span())
     }
 
-    /// Returns the node an alias stands for, or the node itself.
+    /// Returns the target of an alias, or the node itself.
     #[inline]
     pub fn resolved(self) -> NodeRef<'d> {
         if self.kind() != NodeKind::Alias {
@@ -438,7 +438,7 @@ impl<'d> NodeRef<'d> {
         }
     }
 
-    /// Returns the span of a string's characters where they stand in the file exactly as they are meant.
+    /// Returns the span of a string's characters if they are in the file unescaped.
     #[inline]
     pub fn verbatim(self) -> Option<Span> {
         let node = self.resolved();
@@ -478,7 +478,7 @@ impl<'d> NodeRef<'d> {
         }
     }
 
-    /// Returns the members of an object, in order; none of other kinds. Merge keys are followed last.
+    /// Returns the members of an object, in order; none for other kinds. Merge keys are resolved last.
     #[inline]
     pub fn members(self) -> MemberIter<'d> {
         MemberIter::new(self.resolved())
@@ -496,7 +496,7 @@ impl<'d> NodeRef<'d> {
         }
     }
 
-    /// Returns the elements of an array, in order; none of other kinds.
+    /// Returns the elements of an array, in order; none for other kinds.
     #[inline]
     pub fn elements(self) -> Elements<'d> {
         let node = self.resolved();
@@ -508,7 +508,7 @@ impl<'d> NodeRef<'d> {
         }
     }
 
-    /// Returns the number of rows this node and its children take in the table.
+    /// Returns the number of rows of this node and its children.
     pub fn n_rows(self) -> usize {
         self.node().rows()
     }
@@ -524,7 +524,7 @@ impl<'d> NodeRef<'d> {
     #[inline]
     pub fn is_text(self, text: &str) -> bool {
         let node = self.node();
-        // Keys and strings of JSON are looked at most: lengths differ mostly, and are known without touching the text.
+        // JSON keys and strings are compared most: their lengths usually differ, and are known without reading the text.
         if matches!(node.kind(), NodeKind::Key | NodeKind::String) && node.style() == Style::Double && !node.decoded() {
             let inner = node.start as usize + 1..(node.end as usize).saturating_sub(1);
             return inner.len() == text.len()
@@ -545,7 +545,7 @@ impl<'d> NodeRef<'d> {
         }
     }
 
-    /// Returns an integer's value where it fits 64 bits; `3.0` and `3e0` are the integer 3.
+    /// Returns an integer's value if it fits 64 bits; `3.0` and `3e0` are the integer 3.
     pub fn as_integer(self) -> Option<i64> {
         let node = self.resolved();
         if node.kind() != NodeKind::Number {
@@ -560,7 +560,7 @@ impl<'d> NodeRef<'d> {
         let node = self.resolved();
         match node.kind() {
             NodeKind::Number if self.doc.format == DocumentFormat::Yaml => yaml::number(node.slice()),
-            // Most numbers in plans are small and whole, which is quicker to read.
+            // Most numbers in plans are small and whole, which is faster to parse.
             NodeKind::Number => match node.slice().parse::<i32>() {
                 Ok(whole) if whole != 0 => Some(f64::from(whole)),
                 _ => node.slice().parse().ok(),
@@ -620,9 +620,9 @@ impl<'d> Iterator for OwnMembers<'d> {
 pub struct MemberIter<'d> {
     own: OwnMembers<'d>,
     follows_merges: bool,
-    /// What merge keys named, to be followed after the mapping's own members.
+    /// The targets of merge keys, to visit after the mapping's own members.
     merged: Vec<NodeRef<'d>>,
-    /// Merge keys inside merged mappings are followed too; this bounds a chain of them.
+    /// Merge keys inside merged mappings are resolved too; this bounds a chain of them.
     fuel: usize,
 }
 
@@ -694,7 +694,7 @@ impl<'d> Iterator for Elements<'d> {
     }
 }
 
-/// Fills the node table, keeping the sizes of open collections right. Shared by the parsers.
+/// Fills the node table, and updates the sizes of open collections. Shared by the parsers.
 struct Builder {
     nodes: Vec<NodeRow>,
     /// Rows of the open collections, outermost first.

@@ -1,9 +1,9 @@
-//! Finds data in prose: fenced blocks, objects in braces, and lines of YAML. Does not know what the data means.
+//! Finds data in prose: fenced blocks, objects in braces, and lines of YAML. Does not know the meaning of the data.
 
 use super::yaml;
 use crate::text::Span;
 
-/// How many fences, and how many runs of YAML lines, are looked at.
+/// The limit of fences, and of runs of YAML lines.
 const MAX_FENCES: usize = 200;
 const MAX_YAML_BLOCKS: usize = 64;
 
@@ -42,7 +42,7 @@ impl<'t> FenceLine<'t> {
         })
     }
 
-    /// Returns whether this line closes the block of another. By CommonMark, one that is indented further belongs to the block.
+    /// Returns whether this line closes another one's block. By CommonMark, a line with deeper indentation belongs to the block.
     fn closes(&self, open: &FenceLine<'_>) -> bool {
         let is_same = self.mark == open.mark && self.n_marks >= open.n_marks;
         is_same && self.info.is_empty() && self.indent <= open.indent + 3
@@ -90,7 +90,7 @@ pub(crate) fn fences(text: &str) -> Vec<CodeFence<'_>> {
 }
 
 impl CodeFence<'_> {
-    /// Returns the lines of the block, without the indentation of its first line of marks.
+    /// Returns the lines of the block, without the indentation of its opening fence.
     pub(crate) fn lines_of(&self, text: &str) -> String {
         let lines = text.get(self.body.range()).unwrap_or("").split_inclusive('\n');
         let dedented = lines.map(|line| {
@@ -101,7 +101,7 @@ impl CodeFence<'_> {
     }
 }
 
-/// Returns what stands before and after a part of a text, with a blank line between.
+/// Returns the text before and after a part, with a blank line between.
 pub(crate) fn around(text: &str, part: Span) -> String {
     let before = text.get(..part.start as usize).unwrap_or("").trim();
     let after = text.get(part.end as usize..).unwrap_or("").trim();
@@ -116,7 +116,7 @@ pub(crate) struct BracketScan {
 }
 
 impl BracketScan {
-    /// Returns a byte that is a bracket or a brace outside of strings.
+    /// Returns a byte if it is a bracket or a brace outside of strings.
     pub(crate) fn bracket(&mut self, byte: u8) -> Option<u8> {
         if std::mem::take(&mut self.is_escaped) {
             return None;
@@ -139,7 +139,7 @@ pub(crate) struct BracedText<'t> {
     pub(crate) is_closed: bool,
 }
 
-/// Returns the outermost objects in braces, in order. After one that is not closed, what begins within it follows.
+/// Returns the outermost objects in braces, in order. After an unclosed one, the search continues inside it.
 pub(crate) fn objects(text: &str) -> impl Iterator<Item = BracedText<'_>> {
     let mut from = 0;
     std::iter::from_fn(move || {
@@ -155,7 +155,7 @@ pub(crate) fn objects(text: &str) -> impl Iterator<Item = BracedText<'_>> {
     })
 }
 
-/// Returns where the object ends that a text begins with.
+/// Returns the end of the object at the start of a text.
 fn object_end(text: &str) -> Option<usize> {
     let (mut scan, mut depth) = (BracketScan::default(), 0_usize);
     for (at, byte) in text.bytes().enumerate() {
@@ -169,7 +169,7 @@ fn object_end(text: &str) -> Option<usize> {
     None
 }
 
-/// A walk through a text that passes over parts which are read elsewhere.
+/// Visits a text, and skips parts that are read elsewhere.
 pub(crate) struct TakenParts<'p> {
     parts: &'p [Span],
 }
@@ -180,7 +180,7 @@ impl<'p> TakenParts<'p> {
         TakenParts { parts }
     }
 
-    /// Returns the first part that ends after a place. Places ascend from call to call.
+    /// Returns the first part that ends after an offset. Offsets must ascend.
     pub(crate) fn next_after(&mut self, at: usize) -> Option<Span> {
         while let Some((_, rest)) = self.parts.split_first().filter(|(first, _)| first.end as usize <= at) {
             self.parts = rest;
@@ -188,7 +188,7 @@ impl<'p> TakenParts<'p> {
         self.parts.first().copied()
     }
 
-    /// Returns whether a line has a part in it.
+    /// Returns whether a line overlaps a part.
     pub(crate) fn overlaps(&mut self, at: usize, line: &str) -> bool {
         self.next_after(at)
             .is_some_and(|part| (part.start as usize) < at + line.len())

@@ -1,5 +1,4 @@
-//! Symbolic addresses in a document: keys and indices, such as `tasks[1].status`.
-//! Knows nothing of bytes.
+//! Symbolic addresses in a document: keys and indexes, such as `tasks[1].status`. Does not know bytes.
 
 use std::fmt;
 
@@ -10,11 +9,11 @@ use super::{Document, NodeKind, NodeRef};
 pub enum RouteStep {
     /// To the value of a key.
     Key(String),
-    /// To an element, counted from 0.
+    /// To an element, by its index.
     Index(usize),
 }
 
-/// The way from the root of a document to one of its values.
+/// The path from the root of a document to one of its values.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Route {
     steps: Vec<RouteStep>,
@@ -26,14 +25,14 @@ impl Route {
         Route::default()
     }
 
-    /// Returns this route and one step more, to the value of a key.
+    /// Returns this route with one more step, to the value of a key.
     #[must_use]
     pub fn key(mut self, key: impl Into<String>) -> Self {
         self.steps.push(RouteStep::Key(key.into()));
         self
     }
 
-    /// Returns this route and one step more, to an element.
+    /// Returns this route with one more step, to an element.
     #[must_use]
     pub fn index(mut self, index: usize) -> Self {
         self.steps.push(RouteStep::Index(index));
@@ -45,14 +44,14 @@ impl Route {
         Route { steps: steps.to_vec() }
     }
 
-    /// Returns this route and one step more.
+    /// Returns this route with one more step.
     #[must_use]
     pub fn step(mut self, step: RouteStep) -> Self {
         self.steps.push(step);
         self
     }
 
-    /// Returns the index that this route has right after a beginning; none where it begins otherwise or has a key there.
+    /// Returns the index right after a prefix; none if the route has another prefix or a key there.
     pub(crate) fn index_after(&self, beginning: &Route) -> Option<usize> {
         match self.steps.strip_prefix(beginning.steps.as_slice())? {
             [RouteStep::Index(index), ..] => Some(*index),
@@ -74,8 +73,7 @@ impl Route {
         &self.steps
     }
 
-    /// Returns the node at the end of the route. Aliases and merge keys are followed; of repeated keys the
-    /// first counts.
+    /// Returns the target of the route. Aliases and merge keys are resolved; of repeated keys the first one counts.
     pub fn find<'d>(&self, document: &'d Document) -> Option<NodeRef<'d>> {
         self.steps.iter().try_fold(document.root()?, |node, step| match step {
             RouteStep::Key(key) => node.get(key),

@@ -1,4 +1,4 @@
-//! Writes values as new text: JSON as most tools print it, YAML in blocks. Does not know tasks or an older text.
+//! Writes values as new text: JSON as most tools print it, YAML in blocks. Does not know tasks or an earlier text.
 
 use std::borrow::Cow;
 
@@ -16,7 +16,7 @@ pub fn json(value: &PlainValue) -> String {
     out
 }
 
-/// Returns a value as JSON that may stand between fences: three backticks inside a text would end it, and are escaped.
+/// Returns a value as JSON for a code fence: three backticks in a text would close it, and are escaped.
 pub(crate) fn fenced_json(value: &PlainValue) -> String {
     let text = json(value);
     match text.contains("```") {
@@ -71,7 +71,7 @@ fn pad(out: &mut String, indent: usize) {
     out.extend(std::iter::repeat_n(' ', indent));
 }
 
-/// Returns a number as JSON writes it; one that JSON has no number for, as infinity, in quotes.
+/// Returns a number as JSON writes it; values without a JSON number, such as infinity, in quotes.
 pub(crate) fn json_number(written: &str) -> Cow<'_, str> {
     if is_json_number(written.as_bytes()) {
         return Cow::Borrowed(written);
@@ -82,8 +82,7 @@ pub(crate) fn json_number(written: &str) -> Cow<'_, str> {
     }
 }
 
-/// Returns a value as YAML in blocks, indented by two: single words plain, several lines as literal blocks, all else in
-/// double quotes.
+/// Returns a value as YAML in blocks, indented by two: single words plain, several lines as literal blocks, others in double quotes.
 pub fn yaml(value: &PlainValue) -> String {
     let mut out = String::new();
     match value {
@@ -94,7 +93,7 @@ pub fn yaml(value: &PlainValue) -> String {
     out
 }
 
-/// Writes members one below the other; the caller has indented the first.
+/// Writes members in lines; the caller has indented the first.
 fn write_members(out: &mut String, members: &[(String, PlainValue)], indent: usize) {
     for (ix, (key, value)) in members.iter().enumerate() {
         if ix > 0 {
@@ -124,7 +123,7 @@ fn write_members(out: &mut String, members: &[(String, PlainValue)], indent: usi
     }
 }
 
-/// Writes elements one below the other; the caller has indented the first.
+/// Writes elements in lines; the caller has indented the first.
 fn write_elements(out: &mut String, elements: &[PlainValue], indent: usize) {
     for (ix, element) in elements.iter().enumerate() {
         if ix > 0 {
@@ -160,7 +159,7 @@ fn write_text(out: &mut String, text: &str, indent: usize) {
         out.push_str(text);
         return;
     }
-    // Three backticks make a reader take the text for something that has a fence in it.
+    // With three backticks, a parser could mistake the text for one with a fence.
     let has_fence = text.contains("```");
     let block = (text.contains('\n') && !has_fence)
         .then(|| block_scalar("\n", text, Style::Literal, "", &" ".repeat(indent.max(2))))
@@ -172,7 +171,7 @@ fn write_text(out: &mut String, text: &str, indent: usize) {
     }
 }
 
-/// Returns true for an identifier, a path or a single word, which need no quotes.
+/// Returns whether a text is an identifier, a path or a single word, which needs no quotes.
 fn is_word(text: &str) -> bool {
     let is_plain_byte = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b'/' | b'<');
     text.bytes().all(is_plain_byte) && is_plain(text, ScalarContext::Block)

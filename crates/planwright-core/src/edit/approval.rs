@@ -6,7 +6,7 @@ use super::moves::allowed_names;
 use crate::plan::{PlanMachine, PlanVerb};
 use crate::text::visible;
 
-/// A plan's way from a status to another, in the dialect's own words.
+/// A transition of a plan between statuses, in the dialect's own words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlanMove {
     /// Its status before.
@@ -15,36 +15,36 @@ pub struct PlanMove {
     pub to: &'static str,
 }
 
-/// Why a verb is refused to a whole plan.
+/// Why a verb on a whole plan is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PlanRefused {
-    /// The table has no such move.
+    /// The table has no such transition.
     NotAllowed {
-        /// The status the plan is in.
+        /// The present status of the plan.
         from: String,
-        /// What was asked for.
+        /// The requested verb.
         verb: PlanVerb,
-        /// What is allowed from here.
+        /// The allowed verbs.
         allowed: Vec<PlanVerb>,
     },
-    /// The dialect has nothing of the kind.
+    /// The dialect has no such verb.
     NoSuchVerb {
-        /// What was asked for.
+        /// The requested verb.
         verb: PlanVerb,
-        /// Why there is none.
+        /// What the dialect lacks.
         lacks: &'static str,
-        /// What there is instead.
+        /// The alternative.
         instead: &'static str,
     },
     /// The file gives the plan a status that the dialect does not know.
     UnknownStatus {
-        /// The status as written; empty where there is none.
+        /// The status as written; empty if it is missing.
         written: String,
     },
 }
 
 impl PlanRefused {
-    /// Returns what to do instead.
+    /// Returns the next step for the user.
     pub fn help(&self) -> String {
         match self {
             PlanRefused::NotAllowed { allowed, .. } if allowed.is_empty() => {
@@ -76,7 +76,7 @@ impl fmt::Display for PlanRefused {
     }
 }
 
-/// Returns where a verb leads a plan. `status` is what its file says; none where it says nothing.
+/// Returns the move of a plan by a verb. `status` is the one in its file; none if it is missing.
 pub(crate) fn plan_move(machine: &PlanMachine, status: Option<&str>, verb: PlanVerb) -> Result<PlanMove, PlanRefused> {
     if !machine.has(verb) {
         return Err(PlanRefused::NoSuchVerb {

@@ -1,5 +1,5 @@
-//! Changes in terms of the plan: the effect of a verb on a task and on related tasks, and the fields to write. Knows no bytes and
-//! no dialect.
+//! Changes in terms of the plan: the effect of a verb on a task and on related tasks, and the fields to write. Does not know bytes or
+//! dialects.
 
 mod approval;
 pub mod moves;
@@ -19,38 +19,39 @@ pub(crate) use working_plan::{Halt, WorkingPlan};
 /// A request to apply a verb to a task.
 #[derive(Clone, Copy, Debug)]
 pub struct VerbRequest<'a> {
-    /// What to do.
+    /// The verb to apply.
     pub verb: Verb,
-    /// Why, in the user's words.
+    /// The user's reason.
     pub note: Option<&'a str>,
-    /// What came out of the work.
+    /// The output of the work.
     pub output: Option<&'a str>,
     /// The files that the work touched.
     pub files: &'a [String],
-    /// Who did it.
+    /// The author.
     pub by: Option<&'a str>,
-    /// The user who typed it, where no name was given and the plan names no agent for the task.
+    /// The user who typed it, if no author was given and the plan names no agent for the task.
     pub user: Option<&'a str>,
     /// The time, as RFC 3339 in UTC.
     pub now: &'a str,
-    /// Whether to start what is not ready, and to reopen what is done.
+    /// Whether to start a task that is not ready, and to reopen a done one.
     pub force: bool,
-    /// Whether skipping goes on to dependents, where the dialect has it so.
+    /// Whether skipping extends to dependents, if the dialect does so.
     pub cascade: bool,
-    /// Whether the notes of a task stay as they are: what is said is kept elsewhere, or added to them where there is nothing else.
+    /// Whether the notes of a task stay unchanged: the request's note is stored elsewhere, or added to the notes if there is no other
+    /// place.
     pub keeps_notes: bool,
     /// With `retry`: whether the task starts at once.
     pub starts: bool,
-    /// How the work went, where an agent told.
+    /// The agent's report about its work, if there is one.
     pub work: Option<&'a WorkReport>,
 }
 
-/// What an agent told about its work on a task, beside what came out of it.
+/// An agent's report about its work on a task, without its output.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WorkReport {
     /// The tools that it used, in order.
     pub tools: Vec<ToolCall>,
-    /// What it thinks of its work.
+    /// The agent's view of its work.
     pub reflection: Option<String>,
 }
 
@@ -59,16 +60,16 @@ pub struct WorkReport {
 pub struct ToolCall {
     /// The name of the tool.
     pub name: String,
-    /// What it was used on; empty where that is not known.
+    /// Its subject; empty if unknown.
     pub input: String,
-    /// When, as RFC 3339 in UTC.
+    /// The time, as RFC 3339 in UTC.
     pub at: String,
     /// Whether it was denied, or reported an error.
     pub has_failed: bool,
 }
 
 impl<'a> VerbRequest<'a> {
-    /// Returns a request with nothing but a verb and a time.
+    /// Returns a request with only a verb and a time.
     pub fn new(verb: Verb, now: &'a str) -> Self {
         VerbRequest {
             verb,
@@ -86,7 +87,7 @@ impl<'a> VerbRequest<'a> {
         }
     }
 
-    /// Returns what was said about the work, for where there is one place for it: what came out of it, then why.
+    /// Returns the output and the note as one text, for dialects with one field for both.
     pub fn said(&self) -> Option<String> {
         let is_there = |said: &&str| !said.is_empty();
         match (self.output.filter(is_there), self.note.filter(is_there)) {
@@ -100,18 +101,18 @@ impl<'a> VerbRequest<'a> {
 /// A request to apply a verb to a whole plan.
 #[derive(Clone, Copy, Debug)]
 pub struct PlanRequest<'a> {
-    /// What to do.
+    /// The verb to apply.
     pub verb: PlanVerb,
-    /// Why, in the user's words.
+    /// The user's reason.
     pub note: Option<&'a str>,
-    /// Who asks.
+    /// The author.
     pub by: Option<&'a str>,
     /// The time, as RFC 3339 in UTC.
     pub now: &'a str,
 }
 
 impl<'a> PlanRequest<'a> {
-    /// Returns a request with nothing but a verb and a time.
+    /// Returns a request with only a verb and a time.
     pub fn new(verb: PlanVerb, now: &'a str) -> Self {
         PlanRequest {
             verb,
@@ -122,61 +123,61 @@ impl<'a> PlanRequest<'a> {
     }
 }
 
-/// One task's way from a state to another.
+/// A state transition of one task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Move {
     /// The task.
     pub task_ix: usize,
     /// Its state before.
     pub from: State,
-    /// Its state after; the same where only a note about it changes.
+    /// Its state after; the same if only a note changes.
     pub to: State,
-    /// The task whose move brought this one about; none for the task that was asked for.
+    /// The task whose move caused this one; none for the requested task.
     pub cause: Option<usize>,
 }
 
 impl Move {
-    /// Returns whether the plan file has to have it: a failed task that is only offered again stays as it is.
+    /// Returns whether the plan file must record it: a failed task that is only offered again stays unchanged.
     pub fn is_written(&self) -> bool {
         self.from != self.to || self.cause.is_some()
     }
 }
 
-/// Whose field it is.
+/// The owner of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Owner {
     /// The object that holds the list of tasks.
     Plan,
-    /// A task, by its place in the model.
+    /// A task, by its index in the model.
     Task(usize),
 }
 
-/// One field to be written.
+/// An edit of one field.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FieldEdit {
-    /// Whose field.
+    /// The owner of the field.
     pub owner: Owner,
     /// Which.
     pub field: Field,
-    /// The way on from there, for a part of a field.
+    /// The route from there, for a part of a field.
     pub within: Vec<RouteStep>,
-    /// What to do.
+    /// The action.
     pub action: FieldAction,
 }
 
-/// What to do with a field.
+/// The action on a field.
 #[derive(Clone, Debug, PartialEq)]
 pub enum FieldAction {
-    /// Give it this value, adding it where it is absent.
+    /// Set it to this value, and add it if it is missing.
     Set(PlainValue),
-    /// Remove it, if it is there.
+    /// Remove it, if it exists.
     Remove,
-    /// Add this element at the end of the list, which is made where it is absent.
+    /// Add this element at the end of the list, which is created if it is missing.
     Push(PlainValue),
 }
 
 impl FieldEdit {
-    /// Gives a field a value.
+    /// Returns an edit that sets a field to a value.
     pub fn set(owner: Owner, field: Field, value: PlainValue) -> Self {
         FieldEdit {
             owner,
@@ -186,12 +187,12 @@ impl FieldEdit {
         }
     }
 
-    /// Gives a field a text.
+    /// Returns an edit that sets a field to a text.
     pub fn text(owner: Owner, field: Field, text: impl Into<String>) -> Self {
         FieldEdit::set(owner, field, PlainValue::String(text.into()))
     }
 
-    /// Removes a field.
+    /// Returns an edit that removes a field.
     pub fn remove(owner: Owner, field: Field) -> Self {
         FieldEdit {
             owner,
@@ -201,7 +202,7 @@ impl FieldEdit {
         }
     }
 
-    /// Adds an element to a list.
+    /// Returns an edit that adds an element to a list.
     pub fn push(owner: Owner, field: Field, value: PlainValue) -> Self {
         FieldEdit {
             owner,
@@ -211,7 +212,7 @@ impl FieldEdit {
         }
     }
 
-    /// Returns the same change of a part of the field.
+    /// Returns the same edit for a part of the field.
     #[must_use]
     pub fn within(mut self, steps: impl IntoIterator<Item = RouteStep>) -> Self {
         self.within.extend(steps);

@@ -14,33 +14,33 @@ use crate::text::visible;
 /// Why a verb is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum VerbRefusal {
-    /// The table has no such move.
+    /// The table has no such transition.
     NotAllowed {
         /// The task's name.
         task: String,
-        /// The state it is in.
+        /// Its present state.
         from: State,
-        /// What was asked for.
+        /// The requested verb.
         verb: Verb,
-        /// What is allowed from here.
+        /// The allowed verbs.
         allowed: Vec<Verb>,
-        /// Whether force would do it.
+        /// Whether force would allow it.
         by_force: bool,
     },
-    /// The dialect has no way to say so.
+    /// The dialect has no such state.
     NoSuchState {
         /// The task's name.
         task: String,
-        /// What was asked for.
+        /// The requested verb.
         verb: Verb,
-        /// What is allowed from here.
+        /// The allowed verbs.
         allowed: Vec<Verb>,
     },
     /// The task may not start yet.
     NotReady {
         /// The task's name.
         task: String,
-        /// What it waits for, each in words.
+        /// The reasons why it must wait, in words.
         waits: Vec<String>,
     },
     /// The file gives the task a status that the dialect does not know.
@@ -53,7 +53,7 @@ pub enum VerbRefusal {
 }
 
 impl VerbRefusal {
-    /// Returns what to do instead.
+    /// Returns the next step for the user.
     pub fn help(&self) -> String {
         match self {
             VerbRefusal::NotAllowed { by_force: true, .. } => "--force does it anyway".to_owned(),
@@ -84,7 +84,7 @@ fn allowed_words(allowed: &[Verb]) -> String {
     allowed_names(allowed.iter().map(|verb| verb.as_str()))
 }
 
-/// Returns in words that these verbs are allowed.
+/// Returns a sentence with the allowed verbs.
 pub(super) fn allowed_names<'a>(verbs: impl Iterator<Item = &'a str>) -> String {
     let names: Vec<_> = verbs.map(|verb| format!("`{verb}`")).collect();
     match names.split_last() {
@@ -117,8 +117,8 @@ impl fmt::Display for VerbRefusal {
 }
 
 impl WorkingPlan<'_> {
-    /// Returns the moves of all tasks that a request brings about, that of the task itself first. A plan in which nothing has
-    /// moved yet has read all that there is to know.
+    /// Returns the moves of all tasks that a request causes, that of the task itself first. Before any move, the text that was read is
+    /// enough.
     pub(crate) fn moves(&self, task_ix: usize, request: &VerbRequest<'_>) -> Result<Vec<Move>, Halt> {
         let plan = self.plan();
         let task = &plan.tasks()[task_ix];
@@ -226,9 +226,9 @@ fn refuse_unready(plan: &Plan, readiness: &Readiness<'_>, task_ix: usize) -> Res
     })
 }
 
-/// Skips all that wait for a failed task. Those that are skipped already because of another failure get one more reason;
-/// what waits for a finished task, or for one that the user left out, does not wait for this one. One that has failed
-/// itself, or runs by force, stays as it is, and what waits for it waits for both.
+/// Skips all tasks that wait for a failed task. Tasks that are already skipped because of another failure get a further cause. Dependents
+/// of a finished task, or of one that the user skipped, do not wait for this one. A task that has failed itself, or runs by force, stays
+/// unchanged, and its dependents wait for both.
 fn skip_dependents(working: &WorkingPlan<'_>, task_ix: usize, moves: &mut Vec<Move>) -> Result<(), Halt> {
     working.dependents().each_behind([task_ix], |dependent| {
         let state = working.state(dependent);
@@ -270,7 +270,7 @@ fn skip_along(working: &WorkingPlan<'_>, task_ix: usize, moves: &mut Vec<Move>) 
     })
 }
 
-/// Takes back what the task's failure did: exactly the tasks whose note says so, and only those without another reason.
+/// Undoes the skips by the task's failure: of exactly the tasks whose notes name it as their only cause.
 fn release_dependents(working: &WorkingPlan<'_>, task_ix: usize, moves: &mut Vec<Move>) -> Result<(), Halt> {
     let failed = working.plan().task_name(task_ix);
     let skipped = working.skipped_for(&failed)?.iter().copied();
@@ -288,8 +288,7 @@ fn release_dependents(working: &WorkingPlan<'_>, task_ix: usize, moves: &mut Vec
     Ok(())
 }
 
-/// Takes back what skipping the task did: the tasks that were skipped along with one they wait for, and now wait for no
-/// skipped one any more.
+/// Undoes the skips along with the task: of the tasks that no longer wait for any skipped one.
 fn release_along(working: &WorkingPlan<'_>, task_ix: usize, moves: &mut Vec<Move>) -> Result<(), Halt> {
     let links = working.links();
     let is_skipped = |ix: usize| working.state(ix) == Some(State::Skipped);

@@ -6,7 +6,7 @@ use crate::plan::{Field, Plan, Status};
 const ALONG_BEGIN: &str = "Skipped: ";
 const ALONG_END: &str = " was skipped";
 
-/// Returns what a task's output says when it is skipped along with one it waits for.
+/// Returns the output of a task that is skipped along with one it waits for.
 pub(crate) fn along_line(plan: &Plan, cause: &str, reason: Option<&str>) -> String {
     let line = format!("{ALONG_BEGIN}{} {cause}{ALONG_END}", plan.lifecycle.wording.task);
     match reason {
@@ -15,8 +15,7 @@ pub(crate) fn along_line(plan: &Plan, cause: &str, reason: Option<&str>) -> Stri
     }
 }
 
-/// Returns the parts of an output that says that a task was skipped along with another: what stands before the name of
-/// that one, the name, and the rest.
+/// Splits the output of a task that was skipped along with another: the text before the name of that one, the name, and the rest.
 pub(crate) fn along_parts<'t>(plan: &Plan, output: &'t str) -> Option<(&'t str, &'t str, &'t str)> {
     let named = output
         .strip_prefix(ALONG_BEGIN)?
@@ -37,12 +36,12 @@ pub(super) fn is_skipped_along(plan: &Plan, task_ix: usize) -> bool {
 const CAUSE_BEGIN: &str = "Skipped because ";
 const CAUSE_END: &str = " failed.";
 
-/// Returns the line that a task's notes get when it is skipped because another one failed.
+/// Returns the line for a task's notes if it is skipped because another one failed.
 fn cause_line(failed: &str) -> String {
     format!("{CAUSE_BEGIN}{failed}{CAUSE_END}")
 }
 
-/// Returns the names of the tasks whose failure a task's notes give as a reason for its being skipped.
+/// Returns the names of the failed tasks that a task's notes name as skip causes.
 pub(crate) fn causes(plan: &Plan, task_ix: usize) -> Vec<&str> {
     let notes = plan.task_str(&plan.tasks()[task_ix], Field::Notes).unwrap_or("");
     notes
@@ -51,7 +50,7 @@ pub(crate) fn causes(plan: &Plan, task_ix: usize) -> Vec<&str> {
         .collect()
 }
 
-/// Returns the tasks whose failure a task is skipped for, by the plan's own text; empty where it is skipped for another reason.
+/// Returns the failed tasks that are skip causes of a task, by the plan's own text; empty if it is skipped for another reason.
 pub fn skipped_for_failures_of(plan: &Plan, task_ix: usize) -> Vec<&str> {
     let is_skipped = plan.tasks()[task_ix].status == Status::Skipped;
     let is_lifted_by_retry = plan.lifecycle.on_failure == OnFailure::DependentsSkipped;
@@ -61,7 +60,7 @@ pub fn skipped_for_failures_of(plan: &Plan, task_ix: usize) -> Vec<&str> {
     }
 }
 
-/// Returns notes with a line of the user's at the end. Notes that are there stay to the letter.
+/// Returns notes with a line of the user's at the end. Existing notes stay unchanged.
 pub(crate) fn with_line(notes: &str, line: &str) -> String {
     match notes {
         "" => line.to_owned(),
@@ -77,8 +76,8 @@ pub(crate) fn with_new_line(notes: &str, line: &str) -> String {
     }
 }
 
-/// Returns notes with one more reason at the end. Notes that are there stay to the letter, even where they are empty, so
-/// that [`without_cause`] gives back what was.
+/// Returns notes with one more cause at the end. Existing notes stay unchanged, even if they are empty, so that [`without_cause`] restores
+/// them.
 pub(crate) fn with_cause(notes: Option<&str>, failed: &str) -> String {
     let line = cause_line(failed);
     match notes {
@@ -87,13 +86,13 @@ pub(crate) fn with_cause(notes: Option<&str>, failed: &str) -> String {
     }
 }
 
-/// Returns notes without a reason; none where there is nothing else.
+/// Returns notes without a cause; none if nothing else is left.
 pub(crate) fn without_cause(notes: &str, failed: &str) -> Option<String> {
     let line = cause_line(failed);
     if notes == line {
         return None;
     }
-    // The line goes with the line break before it, or at the beginning with the one behind it.
+    // The line is removed with the line break before it, or at the start with the one after it.
     let mut kept = String::with_capacity(notes.len());
     for (ix, own) in notes.split('\n').filter(|own| *own != line).enumerate() {
         if ix > 0 {
@@ -104,7 +103,7 @@ pub(crate) fn without_cause(notes: &str, failed: &str) -> Option<String> {
     Some(kept)
 }
 
-/// Returns notes in which the reasons say that a task is gone: nothing takes them back any more.
+/// Returns notes in which the causes mark a task as removed: the skip is not undone any more.
 pub(crate) fn with_gone_cause(notes: &str, gone: &str) -> String {
     with_line_replaced(
         notes,
@@ -113,14 +112,14 @@ pub(crate) fn with_gone_cause(notes: &str, gone: &str) -> String {
     )
 }
 
-/// Returns the output of a task that was skipped along with one that is gone.
+/// Returns the output of a task that was skipped along with a removed one.
 pub(crate) fn along_gone_line(before: &str, gone: &str, after: &str) -> String {
     let begin = before.replacen(ALONG_BEGIN, "Skipped with ", 1);
     let reason = after.strip_prefix(ALONG_END).unwrap_or(after);
     format!("{begin}{gone}, which was removed since{reason}")
 }
 
-/// Returns notes in which the reasons name a task by its new name.
+/// Returns notes in which the causes have the new name of a task.
 pub(crate) fn with_renamed_cause(notes: &str, old: &str, new: &str) -> String {
     with_line_replaced(notes, &cause_line(old), &cause_line(new))
 }

@@ -1,4 +1,4 @@
-//! A plan to which requests are applied one after another: texts as read, states as they are now. Each request costs only what it
+//! A plan to which requests are applied one after another: texts as read, states up to date. Each request only costs the tasks that it
 //! moves.
 
 use std::borrow::Cow;
@@ -15,7 +15,7 @@ use crate::plan::{Field, Links, Overview, Plan, Readiness, State, Verb};
 pub(crate) enum Halt {
     /// The request is refused.
     Refused(VerbRefusal),
-    /// The answer stands in the text of a task that has moved since the plan was read.
+    /// The answer depends on the text of a task that has moved since the plan was read.
     Unread,
 }
 
@@ -25,29 +25,29 @@ impl From<VerbRefusal> for Halt {
     }
 }
 
-/// A plan on which requests are played through.
+/// A plan to which requests are applied.
 pub(crate) struct WorkingPlan<'p> {
     /// The plan as it was read.
     read: &'p Plan,
-    /// The same, with the states of now.
+    /// The plan with the present states.
     now: Cow<'p, Plan>,
     links: &'p Links,
     /// How often each task has moved.
     n_moves: HashMap<usize, usize>,
-    /// How often tasks have failed, where that is not what the text says.
+    /// How often tasks have failed, if that differs from the text.
     n_failures: HashMap<usize, u64>,
-    /// Whether a task has moved that is skipped now: why, its text says.
+    /// Whether a moved task is skipped now: its cause is in its text, which is not read yet.
     is_skip_unread: bool,
-    /// Whether a task has moved that the file held back: whether it still does, its text says.
+    /// Whether the file held a moved task back: its text, which is not read yet, decides whether it still does.
     is_hold_unread: bool,
     overview: OnceCell<Overview>,
     dependents: OnceCell<Dependents>,
-    /// The tasks whose notes give a failure as a reason for their being skipped, by the name of the failed task.
+    /// The tasks whose notes name a failure as their skip cause, by the name of the failed task.
     by_cause: OnceCell<HashMap<&'p str, Vec<usize>>>,
 }
 
 impl<'p> WorkingPlan<'p> {
-    /// Begins with a plan as it is.
+    /// Starts with an unchanged plan.
     pub(crate) fn new(plan: &'p Plan, links: &'p Links) -> Self {
         WorkingPlan {
             read: plan,
@@ -68,7 +68,7 @@ impl<'p> WorkingPlan<'p> {
         self.n_moves.get(&task_ix).copied().unwrap_or(0)
     }
 
-    /// Has the moves of a request happen.
+    /// Applies the moves of a request.
     pub(crate) fn take(&mut self, moves: &[Move], request: &VerbRequest<'_>) {
         let counts = self.now.lifecycle.machine.counts_retries;
         for step in moves {
@@ -92,7 +92,7 @@ impl<'p> WorkingPlan<'p> {
         }
     }
 
-    /// Returns the plan with the states of now.
+    /// Returns the plan with the present states.
     pub(super) fn plan(&self) -> &Plan {
         &self.now
     }
@@ -105,7 +105,7 @@ impl<'p> WorkingPlan<'p> {
         self.now.tasks()[task_ix].status.state()
     }
 
-    /// Returns who may start now.
+    /// Returns the present readiness of tasks.
     pub(super) fn readiness(&self) -> Result<Readiness<'_>, Halt> {
         if self.is_hold_unread {
             return Err(Halt::Unread);
@@ -126,7 +126,7 @@ impl<'p> WorkingPlan<'p> {
         }
     }
 
-    /// Returns how often a task will have failed after one more failure, and how often it may.
+    /// Returns how often a task will have failed after one more failure, and the limit.
     pub(crate) fn retries(&self, task_ix: usize) -> (u64, u64) {
         let (written, most) = retries(self.read, task_ix);
         let known = self
@@ -136,7 +136,7 @@ impl<'p> WorkingPlan<'p> {
         (known.unwrap_or(written), most)
     }
 
-    /// Returns the tasks that may be skipped because of a failed task, by what their notes say, in the order of the file.
+    /// Returns the tasks whose notes name a failed task as a skip cause, in the order of the file.
     pub(super) fn skipped_for(&self, failed: &str) -> Result<&[usize], Halt> {
         if self.is_skip_unread {
             return Err(Halt::Unread);
@@ -157,7 +157,7 @@ impl<'p> WorkingPlan<'p> {
     }
 }
 
-/// Returns how often a task will have failed after one more failure, and how often it may.
+/// Returns how often a task will have failed after one more failure, and the limit.
 pub fn retries(plan: &Plan, task_ix: usize) -> (u64, u64) {
     const DEFAULT_MAX: u64 = 3;
     let task = &plan.tasks()[task_ix];

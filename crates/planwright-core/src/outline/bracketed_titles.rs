@@ -8,7 +8,7 @@ use super::raw::{RawPlan, RawTask, Reference};
 
 const WORDS: [&str; 6] = ["needs", "requires", "after", "builds on", "once", "follows"];
 
-/// Reads the brackets at the end of the titles of tasks that name no dependency otherwise.
+/// Reads the brackets at the end of titles of tasks without other dependencies.
 pub(super) fn read_bracketed_titles(plan: &mut RawPlan) {
     let brackets: Vec<Option<(String, String)>> = plan.tasks.iter().map(bracket_of).collect();
     if brackets.iter().all(Option::is_none) {
@@ -51,7 +51,7 @@ pub(super) fn read_bracketed_titles(plan: &mut RawPlan) {
     }
 }
 
-/// Returns the title before a bracket that may name dependencies, and the names in it.
+/// Returns the title before a bracket with possible dependencies, and the names in it.
 fn bracket_of(raw: &RawTask) -> Option<(String, String)> {
     if raw.dependencies.is_some() || !raw.blocks.is_empty() {
         return None;

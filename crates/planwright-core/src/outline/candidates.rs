@@ -1,4 +1,4 @@
-//! Decides which part of an answer is the plan: the only candidate, a corrected one, or none if two are equally likely.
+//! Decides which part of an answer is the plan: the only candidate, a corrected one, or none if two are equally probable.
 
 use super::choice::{
     EmptyAnswer, Labels, OutlineCandidate, PartKind, cut_off, draw_edges, empty_list, joined, left_out_between,
@@ -31,15 +31,15 @@ use crate::text::{SourceText, Span};
 /// The longest answer that is read, in bytes.
 pub const MAX_ANSWER_BYTES: usize = 4 << 20;
 
-/// How far before a value is looked for the words of its line, in bytes.
+/// How far before a value its line's words are searched, in bytes.
 const MAX_LOOK_BACK: usize = 500;
 
-/// How often an answer may be wrapped into a text of JSON.
+/// How many layers of JSON text may wrap an answer.
 const MAX_WRAPPINGS: usize = 3;
 
-/// Reads the plan out of an answer. Where the answer is cut off, `is_partial` takes the tasks that are complete.
+/// Reads the plan in an answer. If the answer is cut off, `is_partial` accepts the complete tasks.
 ///
-/// Refused with the places of the errors.
+/// On failure returns the errors with their spans.
 pub fn read(source: &SourceText, is_partial: bool) -> Result<Outline, Vec<Diagnostic>> {
     read_wrapped(source, is_partial, 0)
 }
@@ -110,7 +110,7 @@ fn read_cleaned(source: &SourceText, is_partial: bool, n_wrappings: usize) -> Re
     resolve(chosen.plan, base).map(|outline| Outline { place, ..outline })
 }
 
-/// Returns an outline whose text stands at one place of another.
+/// Returns an outline with spans of an outer text.
 fn at_place(mut outline: Outline, place: Span) -> Outline {
     outline.place = place;
     for task in &mut outline.tasks {
@@ -126,7 +126,7 @@ fn at_place(mut outline: Outline, place: Span) -> Outline {
     outline
 }
 
-/// Returns from which number the prose says that it counts.
+/// Returns the first number if the prose states it.
 fn base_in_words(text: &str) -> Option<usize> {
     let lower = text.to_lowercase();
     let counts_from = |digit: &str, word: &str| {
@@ -144,7 +144,7 @@ fn base_in_words(text: &str) -> Option<usize> {
     }
 }
 
-/// What a fenced block has, by its language.
+/// The content of a fenced block, by its language.
 #[derive(Clone, Copy, PartialEq)]
 enum FenceLanguage {
     Dot,
@@ -174,10 +174,10 @@ impl FenceLanguage {
     }
 }
 
-/// Reads a graph that stands at an offset of an answer.
+/// Reads a graph at an offset of an answer.
 type GraphReader = fn(&str, usize) -> Option<RawPlan>;
 
-/// Returns how to read a graph, where a text or its language is one.
+/// Returns how to read a graph, if a text or its language is one.
 fn graph_reader(text: &str, language: FenceLanguage) -> Option<GraphReader> {
     if language == FenceLanguage::Dot || dot::is_digraph(text) {
         return Some(dot::plan_of);
@@ -189,12 +189,12 @@ fn graph_reader(text: &str, language: FenceLanguage) -> Option<GraphReader> {
 #[derive(Default)]
 struct Parts {
     candidates: Vec<OutlineCandidate>,
-    /// Values that are no plan, which may contain one as text.
+    /// Values that are no plan themselves, which may contain one as text.
     values: Vec<OutlineNode>,
     empty: Option<Span>,
     questions: Option<Span>,
     options: Option<(Span, Span)>,
-    /// The parts that are no prose.
+    /// The parts that are not prose.
     taken: Vec<Span>,
     seen: EmptyAnswer,
 }
@@ -209,7 +209,7 @@ impl Parts {
         }
         let whole = Span::new(source.bom_len(), text.len());
         let (values, problems) = json_within(text, whole, &self.taken);
-        // A value in the words of a line is no part of its own: "Return `{"ok": true}`" is a task.
+        // A value inside a sentence is no part of its own: "Return `{"ok": true}`" is a task.
         let is_apart = |(value, place): &&(json_values::LooseValue, Span)| {
             let start = place.start as usize;
             // Only the nearest words count, so that many values in one long line cost no more than others.
@@ -341,7 +341,7 @@ impl Parts {
         false
     }
 
-    /// Adds a part that cannot be read, where it looks like a plan.
+    /// Adds an unreadable part, if it looks like a plan.
     fn unreadable(&mut self, text: &str, place: Span, start: usize, problem: &SyntaxProblem) {
         let body = text.get(start..place.end as usize).unwrap_or("");
         let words = ["task", "step", "title", "depend", "todo", "phase"];
@@ -428,7 +428,7 @@ impl Parts {
         Ok(chosen)
     }
 
-    /// Returns the part that is the plan, with the dependencies of graphs that draw the same tasks.
+    /// Returns the part that is the plan, with the dependencies of graphs of the same tasks.
     fn chosen(&self, mut kinds: CandidatesByKind, text: &str) -> Result<OutlineCandidate, Vec<Diagnostic>> {
         let labels = Labels {
             text,
@@ -455,7 +455,7 @@ impl Parts {
         } else if let Some((first, second)) = self.options {
             return Err(vec![two_plans(first, second)]);
         } else if !kinds.lists.is_empty() {
-            // A strong list within a fence is the plan, and bullets around it are remarks.
+            // A strong list inside a fence is the plan, and bullets around it are remarks.
             if kinds.lists.iter().any(|candidate| candidate.is_strong) {
                 kinds.lists.retain(|candidate| candidate.is_strong);
             }
@@ -469,16 +469,16 @@ impl Parts {
         Ok(chosen)
     }
 
-    /// Returns the part that is no prose and has a candidate in it.
+    /// Returns the part that is not prose and contains a candidate.
     fn part_around(&self, candidate: &OutlineCandidate) -> Option<Span> {
         self.taken.iter().copied().find(|span| span.contains(candidate.place))
     }
 
-    /// Adds the dependencies and the goal that stand apart from the tasks.
+    /// Adds the dependencies and the goal from the text around the tasks.
     fn add_from_prose(&self, chosen: &mut OutlineCandidate, text: &str) -> Result<(), Vec<Diagnostic>> {
         let around = self.part_around(chosen);
         let whole = || lines(text, Span::new(0, text.len()), &self.taken);
-        // The fields of values say more than the prose around them.
+        // The fields of values take precedence over the prose around them.
         let has_own = chosen.kind == PartKind::Value && chosen.plan.has_dependencies();
         if chosen.kind != PartKind::Graph && !has_own && chosen.error.is_none() {
             let own = around.filter(|_| chosen.kind != PartKind::Value);
@@ -504,7 +504,7 @@ struct CandidatesByKind {
 }
 
 impl CandidatesByKind {
-    /// Sorts candidates. Values that may be something else are left out where there is another plan.
+    /// Sorts candidates. Ambiguous values are omitted if there is another plan.
     fn of(candidates: Vec<OutlineCandidate>, text: &str) -> Self {
         let is_reversed = arrows_lead_to_dependencies(text);
         let mut kinds = CandidatesByKind::default();
@@ -536,10 +536,10 @@ impl CandidatesByKind {
     }
 }
 
-/// How many blocks are added to the tasks that they stand below.
+/// How many blocks are added to the tasks above them.
 const MAX_BLOCKS: usize = 200;
 
-/// Adds blocks of code to the tasks that they stand below: between two tasks, or indented.
+/// Adds blocks of code to the tasks above them: between two tasks, or indented.
 fn add_blocks<'s>(plan: &mut RawPlan, blocks: impl Iterator<Item = &'s Span>, text: &str) {
     let last = plan.tasks.iter().map(|raw| raw.task.place.start).max().unwrap_or(0);
     for block in blocks {

@@ -10,7 +10,7 @@ use super::sections::OtherLabel;
 use crate::diagnostic::Diagnostic;
 use crate::text::{Span, visible};
 
-/// What a part is written as.
+/// The notation of a part.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum PartKind {
     Value,
@@ -24,9 +24,9 @@ pub(super) struct OutlineCandidate {
     pub(super) kind: PartKind,
     pub(super) place: Span,
     pub(super) plan: RawPlan,
-    /// Where it stops before it is complete.
+    /// Where it ends if it is incomplete.
     pub(super) cut: Option<Span>,
-    /// Why it cannot be read.
+    /// Why it is unreadable.
     pub(super) error: Option<Diagnostic>,
     pub(super) is_strong: bool,
 }
@@ -44,7 +44,7 @@ pub(super) fn cut_off(place: Span, n_tasks: usize) -> Diagnostic {
     }
 }
 
-/// Returns that an answer leaves tasks out between those that it writes.
+/// Returns the finding for an answer that omits tasks in the middle.
 pub(super) fn left_out_between(place: Span, n_tasks: usize) -> Diagnostic {
     let message = format!("the answer leaves tasks out here: {n_tasks} tasks are complete");
     Diagnostic::new(&CUT_OFF, place, message).with_help("ask for the rest, or import the complete tasks with --partial")
@@ -57,7 +57,7 @@ pub(super) struct Labels<'t> {
 }
 
 impl Labels<'_> {
-    /// Returns the last lines before a place, up to what else stands there.
+    /// Returns the last lines before a span, up to the previous part.
     fn before(&self, place: Span) -> String {
         let around = self.taken.iter().copied().find(|span| span.contains(place));
         let place = around.unwrap_or(place);
@@ -74,7 +74,7 @@ impl Labels<'_> {
         lines.get(last..).unwrap_or(&[]).join("\n")
     }
 
-    /// Returns the last line before a place.
+    /// Returns the last line before a span.
     fn line_before(&self, place: Span) -> String {
         self.before(place).lines().next_back().unwrap_or("").to_owned()
     }
@@ -93,7 +93,7 @@ pub(super) fn one_of(
     if !candidates.iter().all(is_sample) {
         candidates.retain(|candidate| !is_sample(candidate));
     }
-    // Where one part leaves no doubt, those that do are something else.
+    // If one part is certain, uncertain ones are something else.
     if candidates.iter().any(|candidate| candidate.is_strong) {
         candidates.retain(|candidate| candidate.is_strong);
     }
@@ -154,7 +154,7 @@ pub(super) fn one_of(
 }
 
 impl OutlineCandidate {
-    /// Notes that this plan is read in place of another one.
+    /// Notes that this plan is chosen over another one.
     fn note_version(&mut self, message: &str, other: Span, called: &str) {
         let guess = Diagnostic::new(&GUESS, Span::at(self.place.start as usize), message);
         let other = Span::at(other.start as usize);
@@ -162,7 +162,7 @@ impl OutlineCandidate {
     }
 }
 
-/// Makes one plan of single tasks that stand in blocks of their own; none where they are not that.
+/// Makes one plan of single tasks in separate blocks; none if they are something else.
 pub(super) fn single_tasks(candidates: &[OutlineCandidate]) -> Option<OutlineCandidate> {
     let is_single = |candidate: &OutlineCandidate| {
         candidate.plan.tasks.len() == 1 && candidate.error.is_none() && candidate.cut.is_none() && !candidate.is_strong
@@ -186,7 +186,7 @@ pub(super) fn single_tasks(candidates: &[OutlineCandidate]) -> Option<OutlineCan
     Some(whole)
 }
 
-/// Returns whether a plan continues another one: it has other tasks, and depends on tasks of the other.
+/// Returns whether a plan continues another one: it has other tasks, and depends on tasks of that one.
 fn continues(plan: &RawPlan, later: &RawPlan) -> bool {
     let ids = |plan: &RawPlan| -> HashSet<String> { plan.tasks.iter().filter_map(|raw| raw.task.id.clone()).collect() };
     let (own, other) = (ids(plan), ids(later));
@@ -206,7 +206,7 @@ fn same_dependencies(one: &RawPlan, other: &RawPlan) -> bool {
     on(one) == on(other)
 }
 
-/// Makes one plan of several parts that follow each other.
+/// Makes one plan of several consecutive parts.
 pub(super) fn joined(
     mut candidates: Vec<OutlineCandidate>,
     labels: &Labels<'_>,
@@ -254,7 +254,7 @@ fn empty_candidate(like: &OutlineCandidate) -> OutlineCandidate {
     }
 }
 
-/// Takes the dependencies of a graph that draws the tasks of a plan; another graph is about something else.
+/// Takes the dependencies of a graph of the plan's tasks; another graph is unrelated.
 pub(super) fn draw_edges(chosen: &mut OutlineCandidate, graph: OutlineCandidate) -> Result<(), Vec<Diagnostic>> {
     let id_of = |raw: &RawTask| raw.task.id.as_ref().map(|id| id.to_lowercase());
     let mut names: HashSet<String> = titles(chosen);
@@ -297,17 +297,17 @@ pub(super) fn two_plans(first: Span, second: Span) -> Diagnostic {
     .with_help("delete one of them from the text, and import it again")
 }
 
-/// What an answer without tasks has.
+/// The content of an answer without tasks.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct EmptyAnswer {
     pub(super) table: Option<Span>,
     pub(super) value: Option<Span>,
     pub(super) list: Option<Span>,
-    /// What says that the list is something else.
+    /// The words that show that the list is something else.
     pub(super) label: Option<OtherLabel>,
 }
 
-/// Returns that an answer has no tasks, with what it has.
+/// Returns the finding for an answer without tasks, with its content.
 pub(super) fn nothing_but(seen: EmptyAnswer, text: &str) -> Diagnostic {
     let found = match seen {
         EmptyAnswer { value: Some(place), .. } => Diagnostic::new(&NO_TASKS, place, "this value has no list of tasks")
@@ -329,7 +329,7 @@ pub(super) fn nothing_but(seen: EmptyAnswer, text: &str) -> Diagnostic {
     }
 }
 
-/// Returns that a list has no tasks, with the heading or the sentence that says so.
+/// Returns the finding for a list without tasks, with the heading or the sentence that shows it.
 fn other_list(place: Span, label: Option<OtherLabel>, text: &str) -> Diagnostic {
     let Some(OtherLabel { place: at, is_heading }) = label else {
         return Diagnostic::new(&NO_TASKS, place, "this list is not read as a list of tasks")

@@ -1,17 +1,17 @@
-//! Removes what terminals, chat windows and reasoning models add to an answer: escape sequences, zero widths, HTML tags,
+//! Removes the additions of terminals, chat windows and reasoning models from an answer: escape sequences, zero widths, HTML tags,
 //! thoughts.
 
 use std::ops::Range;
 
 use super::mapped_text::MappedText;
 
-/// Tags around what a model thinks before it answers.
+/// Tags around a model's thoughts before its answer.
 #[rustfmt::skip]
 const THOUGHTS: [&str; 7] = [
     "think", "thinking", "thought", "thoughts", "reasoning", "scratchpad", "analysis",
 ];
 
-/// Tags of HTML that carry no text, and what stands in their place.
+/// HTML tags without text, and their replacements.
 const TAGS: [(&str, &str); 10] = [
     ("<br>", " "),
     ("<br/>", " "),
@@ -25,7 +25,7 @@ const TAGS: [(&str, &str); 10] = [
     ("</p>", ""),
 ];
 
-/// Returns an answer without these parts; none where it has none of them.
+/// Returns an answer without these parts; none if it has none.
 pub(super) fn cleaned(text: &str) -> Option<MappedText> {
     let may_have = |c: char| matches!(c, '\u{1b}' | '<' | '⎿') || space_or_nothing(c).is_some();
     if !text.contains(may_have) && !text.contains("&nbsp;") && !text.contains("[0m") {
@@ -44,7 +44,7 @@ pub(super) fn cleaned(text: &str) -> Option<MappedText> {
             '[' if has_bare_escapes => bare_escape_len(rest).map(|n_bytes| (n_bytes, "")),
             '<' if !is_data && !text.get(..at).is_some_and(|before| before.ends_with('`')) => tag_at(rest),
             '&' if rest.starts_with("&nbsp;") => Some((6, " ")),
-            // The mark before the first line of what a tool printed.
+            // The mark before the first line of a tool's output.
             '⎿' => Some((c.len_utf8(), " ")),
             '\u{feff}' if at == 0 => None,
             _ => space_or_nothing(c).map(|with| (c.len_utf8(), with)),
@@ -69,7 +69,7 @@ pub(super) fn cleaned(text: &str) -> Option<MappedText> {
     Some(out)
 }
 
-/// Returns what stands in place of a character that looks like a space or like nothing.
+/// Returns the replacement of a character that looks like a space or like nothing.
 fn space_or_nothing(c: char) -> Option<&'static str> {
     match c {
         '\u{a0}' | '\u{2007}' | '\u{2009}' | '\u{202f}' => Some(" "),
@@ -83,7 +83,7 @@ fn is_line_of_data(text: &str) -> bool {
     text.trim_start_matches([' ', '\t']).starts_with(['"', '{'])
 }
 
-/// Returns the length of the escape sequence of a terminal that a text begins with.
+/// Returns the length of the escape sequence at the start of a text.
 fn escape_len(text: &str) -> usize {
     const MAX_SEQUENCE: usize = 64;
     let head = text.get(..text.floor_char_boundary(MAX_SEQUENCE)).unwrap_or(text);
@@ -101,7 +101,7 @@ fn escape_len(text: &str) -> usize {
     }
 }
 
-/// Returns the length of a sequence whose escape character was lost: `[32m`.
+/// Returns the length of a sequence without its escape character: `[32m`.
 fn bare_escape_len(text: &str) -> Option<usize> {
     let body = text.strip_prefix('[')?;
     let n_digits = body
@@ -123,14 +123,14 @@ fn starts_with_tag(text: &str, tag: &str) -> bool {
         .is_some_and(|start| start.eq_ignore_ascii_case(tag))
 }
 
-/// Returns the thoughts in an answer; none where there is nothing else in it.
+/// Returns the thoughts in an answer; none if there is nothing else.
 fn thoughts_within(text: &str) -> Vec<Range<usize>> {
     if !text.contains("</") {
         return Vec::new();
     }
     let lower = text.to_ascii_lowercase();
     let mut found: Vec<Range<usize>> = Vec::new();
-    // Some templates give the opening tag to the model, so that the answer has the closing one alone.
+    // Some templates give the opening tag to the model, so that the answer only has the closing one.
     if let Some(end) = lone_end(&lower) {
         found.push(0..end);
     }
@@ -167,7 +167,7 @@ fn thoughts_within(text: &str) -> Vec<Range<usize>> {
     if has_rest { found } else { Vec::new() }
 }
 
-/// Returns the end of a closing tag that has no opening one before it.
+/// Returns the end of a closing tag without an opening one before it.
 fn lone_end(lower: &str) -> Option<usize> {
     ["think", "thinking"].iter().find_map(|tag| {
         let close = format!("</{tag}>");

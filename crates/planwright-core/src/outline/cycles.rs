@@ -1,8 +1,8 @@
-//! Finds tasks of an outline that wait for each other.
+//! Finds tasks of an outline that wait for each other in a cycle.
 
-/// Returns the tasks of a circle in which each depends on the next one; none where there is no circle.
+/// Returns the tasks of a cycle in which each depends on the next one; none without a cycle.
 pub(super) fn find_cycle(edges: &[Vec<usize>]) -> Option<Vec<usize>> {
-    // 0: not seen, 1: on the way, 2: free of circles.
+    // 0: not visited, 1: on the path, 2: in no cycle.
     let mut seen = vec![0u8; edges.len()];
     for first in 0..edges.len() {
         if seen.get(first) != Some(&0) {

@@ -15,7 +15,7 @@ const MAX_BYTES: usize = 2_000;
 pub(super) struct SentenceName {
     pub(super) text: String,
     pub(super) range: Range<usize>,
-    /// Whether it has the form of an id or a number, and is no words.
+    /// Whether it has the form of an id or a number, and not of words.
     pub(super) is_id: bool,
 }
 
@@ -25,29 +25,29 @@ pub(super) struct Link {
     /// The tasks that depend on the others.
     pub(super) after: Vec<SentenceName>,
     pub(super) before: Vec<SentenceName>,
-    /// Whether an arrow says so, which is drawn in both directions.
+    /// Whether it is an arrow, which is drawn in both directions.
     pub(super) is_arrow: bool,
 }
 
-/// What a line says about the order of tasks.
+/// The statements of a line about the order of tasks.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Statements {
     pub(super) links: Vec<Link>,
     /// Tasks that can run next to each other.
     pub(super) parallel: Vec<SentenceName>,
-    /// Parts that name tasks and are not understood.
+    /// Parts that name tasks in an unknown way.
     pub(super) doubts: Vec<Range<usize>>,
 }
 
 impl Statements {
-    /// Returns whether the line states the order of tasks, by their ids and numbers, and nothing else.
+    /// Returns whether the line only states the order of tasks, by their ids and numbers.
     pub(super) fn is_link(&self) -> bool {
         let mut names = self.links.iter().flat_map(|link| link.after.iter().chain(&link.before));
         !self.links.is_empty() && self.doubts.is_empty() && names.all(|name| name.is_id)
     }
 }
 
-/// Words between tasks of which those before the words depend on those after them.
+/// Words between tasks of which the earlier ones depend on the later ones.
 #[rustfmt::skip]
 const AFTER: &[&str] = &[
     "depends on", "depend on", "depends upon", "is dependent on", "are dependent on", "blocked by", "waits for",
@@ -55,14 +55,14 @@ const AFTER: &[&str] = &[
     "follow", "needs", "need", "after", "once", "until",
 ];
 
-/// Words between tasks of which those after the words depend on those before them.
+/// Words between tasks of which the later ones depend on the earlier ones.
 const BEFORE: &[&str] = &[
     "before", "precedes", "precede", "unblocks", "unlocks", "enables", "blocks", "block",
 ];
 
 const ARROWS: [&str; 8] = ["-->", "->", "=>", "→", "⇒", "➡", "⟶", "➔"];
 
-/// Words that may stand between the names and the verb.
+/// Words that may be between the names and the verb.
 #[rustfmt::skip]
 const FILLERS: &[&str] = &[
     "must", "should", "be", "is", "are", "has", "have", "to", "done", "finished", "completed", "complete", "come",
@@ -72,14 +72,15 @@ const FILLERS: &[&str] = &[
     "executed", "happen", "land", "merged", "be-done",
 ];
 
-/// Returns what a line says. `is_section` is whether it stands where dependencies are listed, so that "T2: T1" is one, and titles are names.
+/// Returns the statements of a line. `is_section` is whether the line is in a list of dependencies, so that "T2: T1" is one, and titles are
+/// names.
 pub(super) fn statements(text: &str, is_section: bool) -> Statements {
     let text = text.get(..text.floor_char_boundary(MAX_BYTES)).unwrap_or(text);
     let mut out = Statements::default();
     let mut both: Vec<SentenceName> = Vec::new();
     for sentence in sentences(text) {
         let body = text.get(sentence.clone()).unwrap_or("");
-        // What stands in brackets explains a name.
+        // Text in brackets explains a name.
         let bare = without_brackets(body);
         if ARROWS.iter().any(|arrow| bare.contains(arrow)) || bare.contains('←') {
             arrows(&bare, sentence.start, is_section, &mut out);
@@ -119,7 +120,7 @@ fn sentences(text: &str) -> Vec<Range<usize>> {
     out
 }
 
-/// Returns a text of the same length with spaces in place of brackets and what is in them.
+/// Returns a text of the same length with brackets and their content replaced by spaces.
 fn without_brackets(text: &str) -> String {
     let mut depth = 0usize;
     let mut out = String::with_capacity(text.len());
@@ -131,7 +132,7 @@ fn without_brackets(text: &str) -> String {
         }
         depth = depth.saturating_sub(usize::from(c == ')'));
     }
-    // An open bracket is none: the text after it counts.
+    // An unclosed bracket does not count: the text after it is kept.
     if depth > 0 { text.to_owned() } else { out }
 }
 
@@ -156,7 +157,7 @@ fn clauses(text: &str) -> Vec<Range<usize>> {
         };
         let own = verb_in(lower.get(start..end).unwrap_or("")).is_some();
         match out.last_mut() {
-            // A part without a verb belongs to the one before it; before the first verb, to the one after it.
+            // A part without a verb belongs to the previous one; before the first verb, to the next one.
             Some(last) if !own || !has_verb => {
                 last.end = end;
                 has_verb |= own;
@@ -170,7 +171,7 @@ fn clauses(text: &str) -> Vec<Range<usize>> {
     out
 }
 
-/// Returns the first verb of a clause: its place, and whether what stands before it depends on what stands after it.
+/// Returns the first verb of a clause: its span, and whether the text before it depends on the text after it.
 fn verb_in(lower: &str) -> Option<(Range<usize>, bool)> {
     let mut before = ' ';
     for (at, c) in lower.char_indices() {
@@ -194,7 +195,7 @@ fn clause_links(clause: &str, offset: usize, is_section: bool, both: &mut Vec<Se
     };
     let start = label_len(&lower);
     let (left, end) = names_at(clause, &lower, start, offset);
-    // In prose, words name tasks where the verb leaves no doubt.
+    // In prose, words name tasks only with a certain verb.
     let strong = ["depends on", "depend on", "blocked by"];
     let takes_titles = is_section || lower.get(verb.clone()).is_some_and(|verb| strong.contains(&verb));
     let gap = lower.get(end..verb.start).unwrap_or("");
@@ -277,10 +278,10 @@ fn without_verb(clause: &str, lower: &str, offset: usize, is_section: bool, out:
     }
 }
 
-/// Names, and the direction of the arrow before them: whether it leads to the right.
+/// Names, and the direction of the arrow before them: whether it points to the right.
 type ArrowEnd = (Vec<SentenceName>, Option<bool>);
 
-/// Reads "A → B → D, A → C". A part without an arrow continues the names before it, or begins those after it.
+/// Reads "A → B → D, A → C". A part without an arrow continues the earlier names, or starts the later ones.
 fn arrows(text: &str, offset: usize, is_section: bool, out: &mut Statements) {
     let mut pending: Vec<SentenceName> = Vec::new();
     let mut last_left: Vec<SentenceName> = Vec::new();
@@ -321,7 +322,7 @@ fn arrows(text: &str, offset: usize, is_section: bool, out: &mut Statements) {
             out.links.push(Link {
                 after: after.clone(),
                 before: before.clone(),
-                // An arrow to the left is written by those who mean what comes first.
+                // Authors of an arrow to the left know which task comes first.
                 is_arrow: *arrow == Some(true),
             });
         }
@@ -386,7 +387,7 @@ fn title(text: &str, start: usize, end: usize, offset: usize) -> Option<Sentence
     })
 }
 
-/// Reads names at a place: "Tasks 2 and 3". Returns where they end.
+/// Reads names at an offset: "Tasks 2 and 3". Returns their end.
 fn names_at(text: &str, lower: &str, start: usize, offset: usize) -> (Vec<SentenceName>, usize) {
     let rest = lower.get(start..).unwrap_or("");
     let mut at = start + (rest.len() - rest.trim_start_matches([' ', '"', '[', '-', '•', '\t']).len());
@@ -441,7 +442,7 @@ fn skip_small(lower: &str, at: usize) -> usize {
     }
 }
 
-/// Returns whether what follows a name explains it: "T1: the schema", "T1 because …".
+/// Returns whether the text after a name explains it: "T1: the schema", "T1 because …".
 fn is_remark(lower: &str, at: usize) -> bool {
     let rest = lower.get(at..).unwrap_or("").trim_start();
     [
@@ -451,7 +452,7 @@ fn is_remark(lower: &str, at: usize) -> bool {
     .any(|start| rest.starts_with(start))
 }
 
-/// Returns whether prose says that an arrow leads to what a task depends on.
+/// Returns whether prose states that an arrow points to a dependency.
 pub(super) fn arrows_lead_to_dependencies(text: &str) -> bool {
     let lower = text.to_ascii_lowercase();
     let says_so = |at: usize| {

@@ -1,10 +1,10 @@
-//! The words that name dependencies in sentences, in the languages that models answer in.
+//! The words that name dependencies in sentences, in the languages of models' answers.
 
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Strength {
     /// Names dependencies in any case.
     Strong,
-    /// Names them where a colon follows, or names of tasks.
+    /// Names them if a colon or names of tasks follow.
     Label,
     /// Is an ordinary word as well.
     Weak,
@@ -13,13 +13,12 @@ pub(super) enum Strength {
 /// Words of one kind before a dependency.
 pub(super) struct Markers {
     pub(super) strength: Strength,
-    /// Whether the named task depends on the one that the sentence belongs to.
+    /// Whether the named task depends on the sentence's task.
     pub(super) is_reverse: bool,
     pub(super) words: &'static [&'static str],
 }
 
-/// The words before a dependency in English, German, French, Spanish, Portuguese, Italian and Russian. One that begins another
-/// comes after it.
+/// The words before a dependency in English, German, French, Spanish, Portuguese, Italian and Russian. A prefix of another comes after it.
 pub(super) const MARKERS: &[Markers] = &[
     Markers {
         strength: Strength::Strong,
@@ -103,7 +102,7 @@ pub(super) const PHRASES: &[&str] = &[
     "all of them", "everything", "all",
 ];
 
-/// Words that make the number next to them something else than a task.
+/// Words that give the number next to them another meaning than a task.
 #[rustfmt::skip]
 pub(super) const OTHER_WORDS: &[&str] = &[
     "of", "the", "in", "for", "with", "a", "and", "or", "to", "at", "by", "per", "is", "see", "via", "using", "about",

@@ -1,4 +1,4 @@
-//! Reads plans drawn as Graphviz graphs: nodes are tasks, and arrows lead to dependents.
+//! Reads plans drawn as Graphviz graphs: nodes are tasks, and arrows point to dependents.
 
 use std::collections::HashMap;
 
@@ -10,7 +10,7 @@ use crate::text::Span;
 /// How many edges are kept: more than a plan may have, so that such a graph is refused later.
 const MAX_EDGES: usize = 250_000;
 
-/// Returns whether a text begins as a directed graph does.
+/// Returns whether a text starts like a directed graph.
 pub(super) fn is_digraph(text: &str) -> bool {
     let start = text.trim_start();
     let start = start.strip_prefix("strict").map_or(start, str::trim_start);
@@ -19,7 +19,7 @@ pub(super) fn is_digraph(text: &str) -> bool {
         .is_some_and(|rest| rest.starts_with([' ', '{', '\n', '\t', '"']) && rest.contains('{'))
 }
 
-/// Reads a graph that stands at an offset of an answer.
+/// Reads a graph at an offset of an answer.
 pub(super) fn plan_of(text: &str, offset: usize) -> Option<RawPlan> {
     let open = text.find('{')?;
     let mut reader = DotReader::default();
@@ -52,7 +52,7 @@ pub(super) fn plan_of(text: &str, offset: usize) -> Option<RawPlan> {
             }
             TokenKind::Open => is_group = !before.is_empty(),
             TokenKind::Equals => {
-                // `rankdir=LR`: what was taken for a node is a setting.
+                // `rankdir=LR`: the apparent node is a setting.
                 if before.is_empty() {
                     reader.drop_last(&nodes);
                 }
@@ -107,7 +107,7 @@ impl DotReader {
         }
     }
 
-    /// Removes a node that was made last and is none.
+    /// Removes the last node, which is none.
     fn drop_last(&mut self, nodes: &[Reference]) {
         let Some(name) = nodes.last().map(|node| node.text.as_str()) else {
             return;
@@ -149,7 +149,7 @@ fn tokens(text: &str, start: usize) -> Vec<DotToken> {
             '-' if rest.starts_with("->") => (Some(TokenKind::Arrow), 2),
             '{' => (Some(TokenKind::Open), 1),
             '=' => (Some(TokenKind::Equals), 1),
-            // A list in braces may have several lines; other statements end with theirs.
+            // A list in braces may have several lines; other statements end with their line.
             ';' | '}' | '\n' => (Some(TokenKind::End), 1),
             '"' => {
                 let (name, n_bytes) = quoted(rest);
@@ -179,7 +179,7 @@ fn tokens(text: &str, start: usize) -> Vec<DotToken> {
     out
 }
 
-/// Reads a text in quotes. Returns its length as well.
+/// Reads a text in quotes. Also returns its length.
 fn quoted(text: &str) -> (String, usize) {
     let mut is_escaped = false;
     for (at, c) in text.char_indices().skip(1) {

@@ -2,7 +2,7 @@
 
 use crate::text::Span;
 
-/// Returns where a text says or shows at its end that it continues elsewhere.
+/// Returns where the end of a text states or shows that it continues elsewhere.
 pub(super) fn ends_as_cut(text: &str) -> Option<Span> {
     let body = text.trim_end();
     let line = body.lines().next_back()?;
@@ -11,7 +11,7 @@ pub(super) fn ends_as_cut(text: &str) -> Option<Span> {
     is_cut.then(|| Span::new(start, start + line.len()))
 }
 
-/// Returns whether a line says that the answer is longer.
+/// Returns whether a line states that the answer is longer.
 fn says_so(line: &str) -> bool {
     let lower = line.trim().to_lowercase();
     let is_item = lower.starts_with(|c: char| c.is_ascii_digit()) || lower.starts_with(['-', '+', '|', '•']);
@@ -38,7 +38,7 @@ fn is_bracket_open(line: &str) -> bool {
     is_open && !is_smiley && !is_code
 }
 
-/// Returns whether the last item of a list stops within a sentence, where all others end one.
+/// Returns whether the last item of a list stops inside a sentence, while all others end one.
 fn is_sentence_open(text: &str, line: &str) -> bool {
     let is_item = |line: &str| {
         let rest = line.trim_start_matches(|c: char| c.is_ascii_digit());

@@ -1,11 +1,11 @@
-//! Finds the goal of a plan that has no field for it: the first heading above its tasks that is more than "Plan".
+//! Finds the goal of a plan without a field for it: the first heading above its tasks that is more than "Plan".
 
 use super::markdown_lines::{LineKind, MarkdownLine};
 use super::names::plain;
 use super::phrases::{is_option, is_other_heading, is_outdated, is_phase};
 use super::raw::RawPlan;
 
-/// Returns the goal that the lines above the first task of a plan give.
+/// Returns the goal in the lines above the first task of a plan.
 pub(super) fn goal_above(lines: &[MarkdownLine<'_>], plan: &RawPlan) -> Option<String> {
     let first = plan.tasks.iter().map(|raw| raw.task.place.start).min()?;
     let above = lines.iter().take_while(|line| line.at < first as usize);
@@ -17,7 +17,7 @@ pub(super) fn goal_above(lines: &[MarkdownLine<'_>], plan: &RawPlan) -> Option<S
         .find_map(|title| goal_of(&title))
 }
 
-/// Returns the goal that a heading names.
+/// Returns the goal in a heading.
 fn goal_of(title: &str) -> Option<String> {
     #[rustfmt::skip]
     const LABELS: [&str; 8] = [
@@ -39,7 +39,7 @@ fn goal_of(title: &str) -> Option<String> {
     (!is_other).then(|| goal.to_owned())
 }
 
-/// Returns whether a heading says nothing but that this is a plan.
+/// Returns whether a heading only states that this is a plan.
 fn is_bare(title: &str) -> bool {
     #[rustfmt::skip]
     const BARE: [&str; 36] = [

@@ -6,21 +6,21 @@ use super::names::{bare_id, folded, is_none_word, key_words, last_number, one_li
 use super::raw::{RawPlan, Reference};
 use crate::text::visible;
 
-/// How many tasks a name that fits none is compared with letter by letter.
+/// How many tasks an unknown name is compared with letter by letter.
 const MAX_COMPARED: usize = 200;
 
-/// What a dependency names.
+/// The target of a dependency's name.
 #[derive(Debug)]
 pub(super) enum NameLookup {
     Tasks {
         tasks: Vec<usize>,
-        /// What was guessed, in words.
+        /// The guess, in words.
         guess: Option<String>,
-        /// Whether it counts the places of tasks.
+        /// Whether it counts the positions of tasks.
         by_place: bool,
     },
     Group(usize),
-    /// Two tasks could be meant.
+    /// It is ambiguous between two tasks.
     Several(usize, usize),
     None,
 }
@@ -54,7 +54,7 @@ pub(super) struct Index {
     bare_ids: HashMap<String, Vec<usize>>,
     /// Numbers within lists.
     numbers: HashMap<String, Vec<usize>>,
-    /// Numbers at the end of ids, where every id has another.
+    /// Numbers at the end of ids, if they are unique.
     id_numbers: Option<HashMap<u64, usize>>,
     titles: HashMap<String, Vec<usize>>,
     words: HashMap<String, Vec<usize>>,
@@ -124,13 +124,13 @@ impl Index {
         index
     }
 
-    /// Finds what a reference of a task names.
+    /// Finds the target of a task's reference.
     pub(super) fn find(&self, plan: &RawPlan, reference: &Reference, owner: usize, base: usize) -> NameLookup {
         let list = plan.tasks.get(owner).map(|raw| raw.list);
         self.find_in(plan, reference, list, owner, base)
     }
 
-    /// Finds what a reference of a group names: a group or a task next to it, where there is one of this name.
+    /// Finds the target of a group's reference: a group or a task next to it, if one has this name.
     pub(super) fn find_for_group(
         &self,
         plan: &RawPlan,
@@ -145,7 +145,7 @@ impl Index {
             .and_then(|own| own.first().copied())
             .unwrap_or(0);
         let is_heading = list.is_none();
-        // Below headings, a number is that of a heading before it is that of a task.
+        // Below headings, a number means a heading rather than a task.
         let name = reference.text.trim().trim_start_matches('#').to_lowercase();
         let own = self.groups.get(&name).filter(|groups| groups.len() == 1 && is_heading);
         match own.and_then(|groups| groups.first()) {
@@ -163,7 +163,7 @@ impl Index {
         base: usize,
     ) -> NameLookup {
         let text = plain(&reference.text);
-        // Ids can be those of the list that a task is in, as sub-tasks often have them.
+        // Ids can be relative to the list of the task, as sub-tasks often have them.
         if let Some([only]) = list.and_then(|list| self.in_lists.get(&(list, text.to_lowercase())).map(Vec::as_slice)) {
             return match only {
                 InList::Task(task) => NameLookup::one(*task),
@@ -222,7 +222,7 @@ impl Index {
         }
     }
 
-    /// Finds one name, by everything but likeness.
+    /// Finds one name, by everything but similarity.
     fn find_text(&self, plan: &RawPlan, text: &str, owner: usize, base: usize) -> NameLookup {
         let lower = text.to_lowercase();
         if let Some(tasks) = self.ids.get(&lower) {
@@ -284,7 +284,7 @@ impl Index {
         self.find_before_mark(text)
     }
 
-    /// Finds the tasks that "all … except 3" names.
+    /// Finds the tasks of "all … except 3".
     fn find_except(&self, plan: &RawPlan, (all, others): (&str, &str), owner: usize, base: usize) -> NameLookup {
         let others = match self.find_text(plan, others, owner, base) {
             NameLookup::None => self.find_parts(plan, others, owner, base),
@@ -304,7 +304,7 @@ impl Index {
         }
     }
 
-    /// Finds an id that is followed by more: "T1: Create the table", "T1 (schema)".
+    /// Finds an id with text after it: "T1: Create the table", "T1 (schema)".
     fn find_before_mark(&self, text: &str) -> NameLookup {
         let Some(at) = text.find([':', '(', '–', '—']).or_else(|| text.find(" - ")) else {
             return NameLookup::None;
@@ -350,7 +350,7 @@ impl Index {
         })
     }
 
-    /// Finds a number: within the list of its owner, at the end of an id, or as a place.
+    /// Finds a number: in the list of its owner, at the end of an id, or as a position.
     fn find_number(&self, plan: &RawPlan, name: &str, owner: usize, base: usize) -> Option<NameLookup> {
         let is_number = !name.is_empty() && name.chars().all(|c| c.is_ascii_digit() || c == '.');
         if !is_number {
@@ -411,7 +411,7 @@ impl Index {
         })
     }
 
-    /// Finds the only title that has the words of a name, or almost its letters.
+    /// Finds the only title that has the words of a name, or nearly its letters.
     fn find_alike(&self, text: &str, owner: usize) -> NameLookup {
         let words = key_words(text);
         if words.is_empty() {
@@ -464,7 +464,7 @@ fn several(tasks: &[usize]) -> NameLookup {
     }
 }
 
-/// Returns the only task among some that are alike to a name; a task does not name itself.
+/// Returns the only similar task for a name; a task does not name itself.
 fn alike(tasks: &[usize], text: &str, owner: usize) -> NameLookup {
     let others: Vec<usize> = tasks.iter().copied().filter(|&task| task != owner).collect();
     match others.as_slice() {

@@ -14,7 +14,7 @@ use crate::diagnostic::Diagnostic;
 use crate::plan::State;
 use crate::text::{Span, visible};
 
-/// Reads the text of an item. Its places are `whole`, or count from `offset` where that is none.
+/// Reads the text of an item. Its spans are `whole`, or are relative to `offset` if that is none.
 pub(super) fn read_item(text: &str, whole: Option<Span>, offset: usize) -> RawTask {
     let span_of = |range: Range<usize>| whole.unwrap_or(Span::new(offset + range.start, offset + range.end));
     let mut raw = RawTask {
@@ -64,10 +64,10 @@ pub(super) fn read_item(text: &str, whole: Option<Span>, offset: usize) -> RawTa
     let has_clause = said.clauses.iter().any(|clause| clause.start >= start);
     let words = read_remarks(&words, &mut raw.task);
     title_and_rest(&words, &mut raw.task);
-    // A title has neither addresses of links nor more than its first words.
+    // A title has only its first words, without the addresses of links.
     let is_shortened = words.contains("](") || words.len() > MAX_TITLE_BYTES;
     if has_clause || is_shortened || !raw.task.description.is_empty() {
-        // The text as it is written, so that nothing of it is lost.
+        // The text as written, so that nothing is lost.
         let whole = text.get(start..).unwrap_or("").replace("**", "").replace("__", "");
         raw.task.description = whole.trim().to_owned();
     }
@@ -128,7 +128,7 @@ pub(super) fn read_detail(text: &str, offset: usize, raw: &mut RawTask) {
     }
 }
 
-/// How many words the label of a line with dependencies has: "Depends on tasks".
+/// The word limit of a label before dependencies: "Depends on tasks".
 const MAX_LABEL_WORDS: usize = 4;
 
 /// Adds a line to the description of a task.
@@ -139,7 +139,7 @@ pub(super) fn push_line(text: &str, task: &mut OutlineTask) {
     task.description.push_str(text.trim());
 }
 
-/// Reads an item below a label such as "Dependencies:" as what a task depends on.
+/// Reads an item below a label such as "Dependencies:" as a dependency.
 pub(super) fn read_dependency(text: &str, offset: usize, raw: &mut RawTask) {
     const LABEL: &str = "depends on: ";
     let said = mentions(&format!("{LABEL}{text}"));
@@ -151,7 +151,7 @@ pub(super) fn read_dependency(text: &str, offset: usize, raw: &mut RawTask) {
     raw.dependencies.get_or_insert_default().extend(found);
 }
 
-/// Reads what stands before the words of an item. Returns where they begin.
+/// Reads the marks before the words of an item. Returns the start of the words.
 fn read_marks(text: &str, task: &mut OutlineTask) -> usize {
     let mut at = 0;
     loop {
@@ -182,7 +182,7 @@ fn read_mark(text: &str, task: &mut OutlineTask) -> Option<usize> {
     }
 }
 
-/// Reads a mark in brackets, unless these are those of a link. Returns its length.
+/// Reads a mark in brackets, unless it is a link. Returns its length.
 fn read_tag(tag: &str, after: &str, task: &mut OutlineTask) -> Option<usize> {
     let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     let is_tag = (1..=12).contains(&tag.len()) && tag.chars().all(is_part);
@@ -203,12 +203,12 @@ fn read_tag(tag: &str, after: &str, task: &mut OutlineTask) -> Option<usize> {
     Some(tag.len() + 2)
 }
 
-/// Returns how many bytes some characters take at the start of a text.
+/// Returns the length in bytes of some characters at the start of a text.
 fn n_leading(text: &str, marks: &[char]) -> usize {
     text.len() - text.trim_start_matches(marks).len()
 }
 
-/// Returns the id that an item begins with, and where the words after it begin.
+/// Returns the id at the start of an item, and the start of the words after it.
 fn leading_id(text: &str) -> Option<(&str, usize)> {
     const NOUNS: [&str; 9] = [
         "Task", "Step", "TASK", "STEP", "Story", "Issue", "Ticket", "task", "step",
@@ -227,7 +227,7 @@ fn leading_id(text: &str) -> Option<(&str, usize)> {
         ' ' => {
             let has_letters = id.contains(|c: char| c.is_ascii_alphabetic());
             let is_capital = id.starts_with(|c: char| c.is_ascii_uppercase());
-            // A number alone needs a mark after it that ends it.
+            // A number alone needs a mark that ends it.
             let is_id = has_letters && is_capital && n_opening == n_closing
                 || id.contains('.')
                 || after_noun.is_some()
@@ -242,7 +242,7 @@ fn leading_id(text: &str) -> Option<(&str, usize)> {
         _ => return None,
     };
     let rest = rest.get(n_separator..)?;
-    // `**1. Title**`: the marks are those of the title, and `title_and_rest` finds the closing ones without the opening ones.
+    // `**1. Title**`: the marks belong to the title, and `title_and_rest` finds the closing ones without the opening ones.
     let words = match n_opening > 0 && n_closing == 0 {
         // `**Step 1:** Title`: they close before it.
         true => rest.trim_start_matches(['*', '_']).trim_start(),
@@ -251,7 +251,7 @@ fn leading_id(text: &str) -> Option<(&str, usize)> {
     Some((id, text.len() - words.len()))
 }
 
-/// Returns the id that a text begins with, and its length.
+/// Returns the id at the start of a text, and its length.
 fn id_at(text: &str) -> Option<(&str, usize)> {
     let form = IdForm::of(text);
     let is_id = match form.n_digits {
@@ -266,7 +266,7 @@ fn id_at(text: &str) -> Option<(&str, usize)> {
     Some((text.get(..end).filter(|_| is_id)?, end))
 }
 
-/// Takes remarks such as "(optional)" and "(done)" out of a text.
+/// Removes remarks such as "(optional)" and "(done)" from a text.
 fn read_remarks(text: &str, task: &mut OutlineTask) -> String {
     let mut out = text.to_owned();
     let mut from = 0;
@@ -337,7 +337,7 @@ fn title_and_rest(words: &str, task: &mut OutlineTask) {
         return;
     }
     let line = words.lines().next().unwrap_or("");
-    // `1. Title** – text`, where the opening marks stood before the number.
+    // `1. Title** – text`, with the opening marks before the number.
     let (title, rest) = match line.split_once("**") {
         Some((title, rest)) if !rest.contains("**") => (title, rest.trim_start_matches([':', ' ', '-', '–', '—'])),
         _ => (line, ""),
@@ -353,13 +353,13 @@ fn title_and_rest(words: &str, task: &mut OutlineTask) {
     }
 }
 
-/// How long a title is.
+/// The length limit of a title.
 const MAX_TITLE_BYTES: usize = 500;
 
-/// How much of a title is looked at: more is never shown.
+/// How much of a title is read: more is never shown.
 const MAX_TITLE: usize = 1_000;
 
-/// Returns a title without the addresses of links, and without marks of code around nothing.
+/// Returns a title without the addresses of links, and without empty code marks.
 fn without_links(title: &str) -> String {
     let mut out = String::with_capacity(title.len());
     let mut rest = title.get(..title.floor_char_boundary(MAX_TITLE)).unwrap_or(title);

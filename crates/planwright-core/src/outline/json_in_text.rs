@@ -1,17 +1,17 @@
-//! Finds the values of JSON in a text, also those that are not strict or not finished.
+//! Finds the values of JSON in a text, even if they are not strict or not finished.
 
 use super::json_values::{LooseValue, SyntaxProblem, read_value};
 use super::value::{OutlineData, OutlineNode};
 use crate::document::prose::TakenParts;
 use crate::text::Span;
 
-/// How many places of an answer are tried that turn out to be no value.
+/// How many failed attempts at values are made in an answer.
 const MAX_FAILURES: usize = 64;
 
-/// The values of JSON in a text with their places, and the places where one begins that cannot be read.
+/// The values of JSON in a text with their spans, and the offsets of unreadable ones.
 type FoundJson = (Vec<(LooseValue, Span)>, Vec<(usize, SyntaxProblem)>);
 
-/// Returns the values of JSON in a part of a text. Objects with nothing between them are the elements of one list.
+/// Returns the values of JSON in a part of a text. Adjacent objects are the elements of one list.
 pub(super) fn json_within(text: &str, part: Span, taken: &[Span]) -> FoundJson {
     let mut found: Vec<(LooseValue, Span)> = Vec::new();
     let mut problems = Vec::new();
@@ -42,7 +42,7 @@ pub(super) fn json_within(text: &str, part: Span, taken: &[Span]) -> FoundJson {
                 push(&mut found, value, place, text);
             }
             Err(problem) => {
-                // What follows the place where reading ended is another value at best.
+                // After the end of the readable part, only another value can follow.
                 at = problem.at.max(start + 1);
                 problems.push((start, problem));
             }
@@ -51,7 +51,7 @@ pub(super) fn json_within(text: &str, part: Span, taken: &[Span]) -> FoundJson {
     (found, problems)
 }
 
-/// Adds a value, or makes it an element of the list that the objects right before it form.
+/// Adds a value, or adds it to the list of the objects right before it.
 fn push(found: &mut Vec<(LooseValue, Span)>, value: LooseValue, place: Span, text: &str) {
     let is_object = matches!(value.node.data, OutlineData::Object(_));
     let is_continued = |(_, span): &&mut (LooseValue, Span)| {
@@ -67,7 +67,7 @@ fn push(found: &mut Vec<(LooseValue, Span)>, value: LooseValue, place: Span, tex
         data => vec![OutlineNode { span: *span, data }],
     };
     *span = span.to(place);
-    // An element that is not finished is none.
+    // An unfinished element is omitted.
     elements.extend(value.cut.is_none().then_some(value.node));
     last.node = OutlineNode {
         span: *span,
@@ -78,7 +78,7 @@ fn push(found: &mut Vec<(LooseValue, Span)>, value: LooseValue, place: Span, tex
     last.repairs.extend(value.repairs);
 }
 
-/// Returns whether a bracket or brace begins a value, and not a box, a link or a remark.
+/// Returns whether a bracket or brace starts a value, and not a checkbox, a link or a remark.
 fn begins_value(text: &str, before: &str) -> bool {
     let mut chars = text.chars();
     let open = chars.next();

@@ -7,14 +7,14 @@ use super::task_keys::LISTS;
 use super::value::{MAX_DEPTH, OutlineData, OutlineMember, OutlineNode, plain_key};
 use crate::text::Span;
 
-/// A value, and how it was written.
+/// A value, and its notation.
 #[derive(Debug)]
 pub(super) struct LooseValue {
     pub(super) node: OutlineNode,
     pub(super) end: usize,
-    /// What strict JSON does not allow, in words.
+    /// The deviations from strict JSON, in words.
     pub(super) repairs: BTreeSet<&'static str>,
-    /// Where the text ends or leaves something out before the value is complete.
+    /// Where the text ends or omits something before the value is complete.
     pub(super) cut: Option<Span>,
 }
 
@@ -25,7 +25,7 @@ pub(super) struct SyntaxProblem {
     pub(super) message: &'static str,
 }
 
-/// Reads the value at a place of a text that ends at `end`.
+/// Reads the value at an offset of a text that ends at `end`.
 pub(super) fn read_value(text: &str, at: usize, end: usize) -> Result<LooseValue, SyntaxProblem> {
     let mut reader = LooseJsonReader {
         text: text.get(..end).unwrap_or(text),
@@ -51,7 +51,7 @@ struct LooseJsonReader<'t> {
     at: usize,
     repairs: BTreeSet<&'static str>,
     cut: Option<Span>,
-    /// The text is over before the value is.
+    /// Whether the text ended before the value.
     is_over: bool,
 }
 
@@ -74,7 +74,7 @@ impl LooseJsonReader<'_> {
         self.cut.get_or_insert(Span::at(at));
     }
 
-    /// Skips white space, comments and marks that stand for what is left out.
+    /// Skips white space, comments and elision marks.
     fn skip(&mut self) {
         loop {
             let rest = self.rest();
@@ -102,7 +102,7 @@ impl LooseJsonReader<'_> {
         }
     }
 
-    /// Reads a value; none where the text is over.
+    /// Reads a value; none at the end of the text.
     fn value(&mut self, depth: usize) -> Result<Option<OutlineNode>, SyntaxProblem> {
         self.skip();
         let start = self.at;
@@ -214,7 +214,7 @@ impl LooseJsonReader<'_> {
         }
     }
 
-    /// Reads a text in quotes; none where the text is over before they close.
+    /// Reads a text in quotes; none if the text ends before they close.
     fn string(&mut self) -> Result<Option<String>, SyntaxProblem> {
         let Some(quote) = self.peek() else {
             return Ok(None);
@@ -306,7 +306,7 @@ impl LooseJsonReader<'_> {
     }
 }
 
-/// Returns the characters that close a quotation which begins with this one.
+/// Returns the characters that close a quotation with this opening one.
 fn closing_quotes(quote: char) -> Option<&'static str> {
     Some(match quote {
         '"' => "\"",
@@ -319,7 +319,7 @@ fn closing_quotes(quote: char) -> Option<&'static str> {
     })
 }
 
-/// Returns whether a quotation mark ends its text, by what follows it.
+/// Returns whether a quotation mark ends its text, by the text after it.
 fn closes(after: &str) -> bool {
     let trimmed = after.trim_start();
     let gap = after.get(..after.len() - trimmed.len()).unwrap_or("");
@@ -332,7 +332,7 @@ fn closes(after: &str) -> bool {
     }
 }
 
-/// Returns whether words stand for what is left out.
+/// Returns whether words mark an elision.
 fn is_elision(words: &str) -> bool {
     let bare = words.trim_start_matches(['/', '*', '#', ' ', '\t']);
     let lower = bare.to_lowercase();

@@ -18,14 +18,14 @@ use crate::diagnostic::Diagnostic;
 use crate::plan::State;
 use crate::text::{Span, visible};
 
-/// What the lists of a text are.
+/// The kind of the lists in a text.
 pub(super) enum Lists {
     Plan {
         plan: Box<RawPlan>,
         place: Span,
-        /// Where items say that others are left out.
+        /// Where items show that others are omitted.
         cut: Option<Span>,
-        /// Whether boxes, numbers or headings mark the tasks.
+        /// Whether checkboxes, numbers or headings mark the tasks.
         is_strong: bool,
     },
     /// Lists that are alternatives to each other.
@@ -46,7 +46,7 @@ pub(super) fn plan_of(lines: &[MarkdownLine<'_>]) -> Lists {
         return of_headings(&scan);
     }
     let mut chosen = chosen_items(&scan, kind);
-    // A corrected list takes the place of those before it.
+    // A corrected list replaces those before it.
     let corrected = chosen
         .iter()
         .copied()
@@ -62,7 +62,7 @@ pub(super) fn plan_of(lines: &[MarkdownLine<'_>]) -> Lists {
         superseded = superseded.or_else(|| first_place(&scan, &outdated));
         chosen.retain(|ix| !is_outdated(ix));
     }
-    // What is left may be the whole list.
+    // The rest may be the whole list.
     superseded = superseded.filter(|place| first_place(&scan, &chosen) != Some(*place));
     let mut lists: Vec<usize> = chosen.iter().filter_map(|&ix| Some(scan.items.get(ix)?.list)).collect();
     lists.dedup();
@@ -81,7 +81,7 @@ pub(super) fn plan_of(lines: &[MarkdownLine<'_>]) -> Lists {
     reader.finish()
 }
 
-/// Returns what says that the list of an item is something else than tasks.
+/// Returns the label by which an item's list is something else than tasks.
 pub(super) fn other_label(lines: &[MarkdownLine<'_>], item: &MarkdownLine<'_>) -> Option<OtherLabel> {
     let scan = scan(lines);
     let item = scan.items.iter().find(|own| own.line.at == item.at)?;
@@ -101,13 +101,13 @@ enum ListKind {
     Bullets,
 }
 
-/// Returns which of its lists are the plan.
+/// Returns which of the text's lists are the plan.
 fn kind_of(scan: &OutlineScan<'_>) -> Option<ListKind> {
     let has = |wanted: &dyn Fn(&ScannedItem<'_>) -> bool| scan.items.iter().any(wanted);
     let n_headings = heading_tasks(scan).len();
     let is_open = |item: &ScannedItem<'_>| item.parent.is_none() && scan.is_work_list(item.list);
     let has_numbered = || has(&|item| is_open(item) && item.is_ordered() && !item.is_box());
-    // Boxes that tell how the tasks are done are none themselves.
+    // Checkboxes about how tasks are done are no tasks.
     let is_work_box = |item: &ScannedItem<'_>| item.is_box() && !scan.is_criterion(item);
     if has(&is_work_box) && !(has_numbered() && are_criteria_of_numbered(scan))
         || has(&|item| item.is_box()) && n_headings < 2 && !has_numbered()
@@ -131,7 +131,8 @@ fn kind_of(scan: &OutlineScan<'_>) -> Option<ListKind> {
     heading_tasks(scan).iter().any(is_step).then_some(ListKind::Headings)
 }
 
-/// Returns whether the boxes of a text are remarks on the items of a numbered list: some of these have boxes below them, and some have none.
+/// Returns whether the checkboxes of a text are remarks on the items of a numbered list: some of these have checkboxes below them, and some
+/// have none.
 fn are_criteria_of_numbered(scan: &OutlineScan<'_>) -> bool {
     let mut with_boxes = BTreeSet::new();
     for item in scan
@@ -205,7 +206,7 @@ fn are_fields(scan: &OutlineScan<'_>, below: &[&ScannedItem<'_>]) -> bool {
     sections == with_fields || fields().any(|item| is_dependency_field(item.line.text))
 }
 
-/// Reads headings as tasks, and all that stands below them as their details.
+/// Reads headings as tasks, and everything below them as their details.
 fn of_headings(scan: &OutlineScan<'_>) -> Lists {
     let own = heading_tasks(scan);
     let mut plan = RawPlan::default();
@@ -249,7 +250,7 @@ fn of_headings(scan: &OutlineScan<'_>) -> Lists {
             .item
             .and_then(|ix| scan.items.get(ix))
             .filter(|item| scan.is_criterion(item));
-        // A sentence that names both ends of a dependency is read on its own.
+        // A sentence that names both ends of a dependency is read separately.
         match criterion {
             Some(item) => task.task.criteria.push(plain(item.line.text)),
             None if statements(detail.text, false).is_link() => {}
@@ -277,7 +278,7 @@ fn chosen_items(scan: &OutlineScan<'_>, kind: ListKind) -> Vec<usize> {
             let boxes: Vec<usize> = all.clone().filter(is_box).collect();
             let open: Vec<usize> = boxes.iter().copied().filter(list_is_open).collect();
             let mut chosen: BTreeSet<usize> = if open.is_empty() { boxes } else { open }.into_iter().collect();
-            // What contains boxes is a group, with a box or without one.
+            // An item that contains checkboxes is a group, with or without its own.
             let mut parents: Vec<usize> = chosen.iter().filter_map(|&ix| scan.items.get(ix)?.parent).collect();
             while let Some(parent) = parents.pop() {
                 if chosen.insert(parent) {
@@ -313,7 +314,7 @@ struct ListReader<'s, 't> {
     /// The group of a section and of an item that contains others.
     section_groups: HashMap<usize, usize>,
     item_groups: HashMap<usize, usize>,
-    /// The task that an item is.
+    /// The tasks by their items.
     tasks: HashMap<usize, usize>,
     cut: Option<Span>,
 }
@@ -406,7 +407,7 @@ impl<'s, 't> ListReader<'s, 't> {
         self.item_groups.insert(ix, group);
     }
 
-    /// Gives a task the number of its item, with those of the items around it.
+    /// Sets the number of a task's item, with those of the items around it.
     fn number(&self, item: &ScannedItem<'_>, raw: &mut RawTask) {
         if raw.task.id.is_some() || raw.number.is_some() {
             return;
@@ -476,7 +477,7 @@ impl<'s, 't> ListReader<'s, 't> {
         }
     }
 
-    /// Returns the group of an item: the item above it, or its section where there are several.
+    /// Returns the group of an item: the item above it, or its section if there are several.
     fn group_of(&mut self, item: &ScannedItem<'_>) -> Option<usize> {
         if let Some(group) = item.parent.and_then(|parent| self.item_groups.get(&parent)) {
             return Some(*group);
@@ -555,7 +556,7 @@ fn finish_plan(mut plan: RawPlan, place: Span, cut: Option<Span>, is_strong: boo
     }
 }
 
-/// Returns the first line after a place that stands for tasks that are left out.
+/// Returns the first line after an offset that stands for omitted tasks.
 fn elision_after(scan: &OutlineScan<'_>, start: u32) -> Option<Span> {
     let span = |text: &str, at: usize| Span::new(at, at + text.trim_end().len());
     scan.details
@@ -565,7 +566,7 @@ fn elision_after(scan: &OutlineScan<'_>, start: u32) -> Option<Span> {
         .next()
 }
 
-/// Returns the first number that is more than one above the number before it. Numbers in even steps, as 10, 20, 30, leave none out.
+/// Returns the first number that is more than one above the previous one. Numbers in equal steps, as 10, 20, 30, omit none.
 fn jump_in(scan: &OutlineScan<'_>, numbers: &[(u64, Span)]) -> Option<Span> {
     let steps: Vec<u64> = numbers
         .windows(2)
@@ -624,7 +625,7 @@ impl ScannedItem<'_> {
         self.line.at + usize::from(self.is_starred())
     }
 
-    /// Returns the mark in the box of the item.
+    /// Returns the mark in the item's checkbox.
     fn mark(&self) -> Option<&str> {
         match self.line.kind {
             LineKind::Item { checkbox, .. } => checkbox,
@@ -632,7 +633,7 @@ impl ScannedItem<'_> {
         }
     }
 
-    /// Gives a task the state of its box, and names what was guessed.
+    /// Sets the state of a task from its checkbox, and notes guesses.
     fn read_state(&self, raw: &mut RawTask) {
         let state = match self.mark() {
             None => return,

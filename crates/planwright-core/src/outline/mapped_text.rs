@@ -1,4 +1,4 @@
-//! A text with parts replaced or removed that can map each place to its original.
+//! A text with parts replaced or removed, which maps each offset to its original.
 
 use crate::diagnostic::Diagnostic;
 use crate::text::Span;
@@ -7,14 +7,14 @@ use crate::text::Span;
 #[derive(Debug, Default)]
 pub(super) struct MappedText {
     pub(super) text: String,
-    /// Where the copied parts begin: in this text, and in the one before. Ascending in both.
+    /// The starts of the copied parts, in this text and in the original. Ascending in both.
     parts: Vec<(usize, usize)>,
-    /// The length of the text before.
+    /// The length of the original.
     n_before: usize,
 }
 
 impl MappedText {
-    /// Copies a part of the text before.
+    /// Copies a part of the original.
     pub(super) fn copy(&mut self, part: &str, at: usize) {
         if !part.is_empty() {
             self.parts.push((self.text.len(), at));
@@ -23,7 +23,7 @@ impl MappedText {
         }
     }
 
-    /// Adds what stands in place of the part of the text before that begins at `at`.
+    /// Adds the replacement of the original's part at `at`.
     pub(super) fn replace(&mut self, with: &str, at: usize) {
         if !with.is_empty() {
             self.parts.push((self.text.len(), at));
@@ -32,21 +32,21 @@ impl MappedText {
         }
     }
 
-    /// Returns the place in the text before.
+    /// Returns the offset in the original.
     fn before(&self, at: usize) -> usize {
         let ix = self.parts.partition_point(|(start, _)| *start <= at);
         let Some((start, before)) = ix.checked_sub(1).and_then(|ix| self.parts.get(ix)) else {
             return at;
         };
-        // What replaces a part is not longer than the part that follows allows.
+        // A replacement ends at the latest where the next part starts.
         let most = self.parts.get(ix).map_or(self.n_before, |(_, next)| *next);
         (before + (at - start)).min(most.max(*before))
     }
 
-    /// Returns the span in `original`, the text before.
+    /// Returns the span in `original`.
     pub(super) fn span_before(&self, span: Span, original: &str) -> Span {
         let start = original.floor_char_boundary(self.before(span.start as usize));
-        // The end is that of the last byte, so that what was left out after it does not count.
+        // The end is that of the last byte, so that a removed part after it does not count.
         let last = (span.end as usize).saturating_sub(1);
         let end = match span.end > span.start {
             true => original.ceil_char_boundary((self.before(last) + 1).min(original.len())),
@@ -55,7 +55,7 @@ impl MappedText {
         Span::new(start, end.max(start))
     }
 
-    /// Gives a finding the places of the text before.
+    /// Converts the spans of a finding to those of the original.
     pub(super) fn place_before(&self, found: &mut Diagnostic, original: &str) {
         found.span = found.span.map(|span| self.span_before(span, original));
         for related in &mut found.related {

@@ -4,13 +4,13 @@ use super::task_keys::state_of;
 use crate::document::prose::TakenParts;
 use crate::text::Span;
 
-/// A line, or the part of it that counts.
+/// A line, or its relevant part.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct MarkdownLine<'t> {
     pub(super) kind: LineKind<'t>,
-    /// How many columns it is indented.
+    /// Its indentation in columns.
     pub(super) indent: usize,
-    /// Its text without marks, and where that begins.
+    /// Its text without marks, and the start of that.
     pub(super) text: &'t str,
     pub(super) at: usize,
 }
@@ -19,7 +19,7 @@ pub(super) struct MarkdownLine<'t> {
 pub(super) enum LineKind<'t> {
     Blank,
     Heading(usize),
-    /// An item, with its number and the mark in its box.
+    /// An item, with its number and its checkbox's mark.
     Item {
         number: Option<&'t str>,
         checkbox: Option<&'t str>,
@@ -34,7 +34,7 @@ impl MarkdownLine<'_> {
     }
 }
 
-/// Returns the lines of a part of a text, without those that lie in `taken`, which are read otherwise: each of these is a blank line.
+/// Returns the lines of a part of a text. Lines in `taken` have another reader: each of them is a blank line.
 pub(super) fn lines<'t>(text: &'t str, part: Span, taken: &[Span]) -> Vec<MarkdownLine<'t>> {
     let mut out = Vec::new();
     let mut at = part.start as usize;
@@ -52,7 +52,7 @@ pub(super) fn lines<'t>(text: &'t str, part: Span, taken: &[Span]) -> Vec<Markdo
     out
 }
 
-/// Reads "II. Add the engine" as an item where "I. …" comes before it.
+/// Reads "II. Add the engine" as an item if "I. …" comes before it.
 fn read_roman_numbers(lines: &mut [MarkdownLine<'_>]) {
     const NUMBERS: [&str; 20] = [
         "I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X", "XI", "XII", "XIII", "XIV", "XV", "XVI", "XVII",
@@ -105,7 +105,7 @@ fn read_rows_without_outer_bars<'t>(lines: &mut [MarkdownLine<'t>], text: &'t st
             let Some(line) = lines.get_mut(ix) else {
                 break;
             };
-            // The whole line, with what was taken for the mark of an item.
+            // The whole line, including an apparent item mark.
             let start = text
                 .get(..line.at)
                 .and_then(|before| before.rfind('\n'))
@@ -125,7 +125,7 @@ fn read_rows_without_outer_bars<'t>(lines: &mut [MarkdownLine<'t>], text: &'t st
     }
 }
 
-/// Reads `[D]` and `[done]` as boxes where other items of the text have boxes.
+/// Reads `[D]` and `[done]` as checkboxes if other items of the text have checkboxes.
 fn read_other_boxes(lines: &mut [MarkdownLine<'_>]) {
     let is_box = |line: &MarkdownLine<'_>| matches!(line.kind, LineKind::Item { checkbox: Some(_), .. });
     if !lines.iter().any(is_box) {
@@ -146,7 +146,7 @@ fn read_other_boxes(lines: &mut [MarkdownLine<'_>]) {
     }
 }
 
-/// Returns whether a mark is a letter that stands neither for a state nor for `[P]`.
+/// Returns whether a mark is a letter that is neither a state nor `[P]`.
 fn is_letter_mark(mark: &str) -> bool {
     mark.chars().count() == 1 && mark.chars().all(|c| c.is_alphabetic() && !matches!(c, 'P' | 'p'))
 }
@@ -169,7 +169,7 @@ fn line_of(line: &str, at: usize) -> MarkdownLine<'_> {
         let before = text.chars().take_while(|c| c.is_whitespace());
         before.map(|c| if c == '\t' { 4 } else { 1 }).sum()
     };
-    // A quotation within an item is indented as its mark is.
+    // A quotation inside an item has the indentation of its mark.
     let is_quoted = unquoted.len() < line.trim_start().len();
     let indent = columns(unquoted) + if is_quoted { columns(line) } else { 0 };
     let made = |kind, text: &'_ str| {
@@ -221,7 +221,7 @@ fn heading(line: &str) -> Option<(usize, &str)> {
     is_heading.then(|| (level, rest.trim_start()))
 }
 
-/// Reads the mark of an item and its box.
+/// Reads the mark of an item and its checkbox.
 fn item(line: &str) -> Option<(Option<&str>, Option<&str>, &str)> {
     let (number, mut rest) = item_mark(line)?;
     let checkbox = checkbox(rest).or_else(|| unknown_box(rest));
@@ -237,7 +237,7 @@ fn item_mark(line: &str) -> Option<(Option<&str>, &str)> {
             return Some((None, rest.trim_start()));
         }
     }
-    // A box without a mark before it.
+    // A checkbox without a mark before it.
     if checkbox(line).is_some() {
         return Some((None, line));
     }
@@ -270,7 +270,7 @@ fn item_mark(line: &str) -> Option<(Option<&str>, &str)> {
         .then(|| (Some(number), after.trim_start()))
 }
 
-/// Reads a number drawn as a key: "1️⃣ Add the model".
+/// Reads a keycap number: "1️⃣ Add the model".
 fn keycap(line: &str) -> Option<(Option<&str>, &str)> {
     if let Some(rest) = line.strip_prefix('🔟') {
         return Some((Some("10"), rest.trim_start()));
@@ -282,22 +282,22 @@ fn keycap(line: &str) -> Option<(Option<&str>, &str)> {
     Some((line.get(..n_digits), rest.trim_start()))
 }
 
-/// Symbols that stand for boxes, each of a state.
+/// Symbols used as checkboxes, each for a state.
 pub(super) const SYMBOLS: [&str; 14] = [
     "☐", "☒", "☑️", "☑", "✅", "⬜", "🔲", "🔄", "⏳", "🚧", "✔️", "✔", "✓", "📋",
 ];
 
-/// Returns whether a line begins with a symbol that stands for a box.
+/// Returns whether a line begins with a symbol used as a checkbox.
 pub(super) fn begins_with_symbol(line: &str) -> bool {
     SYMBOLS.iter().any(|symbol| line.starts_with(symbol))
 }
 
-/// Reads a box such as `[ ]`, `[x]`, `[ x ]` and `\[ \]`.
+/// Reads a checkbox such as `[ ]`, `[x]`, `[ x ]` and `\[ \]`.
 fn checkbox(text: &str) -> Option<(&str, &str)> {
     bracketed(text).filter(|(mark, _)| matches!(*mark, "" | "x" | "X" | "✓" | "✔" | "~" | "/" | "-" | ">"))
 }
 
-/// Reads a box with a mark that has no known meaning, such as `[?]` and `[!]`.
+/// Reads a checkbox with an unknown mark, such as `[?]` and `[!]`.
 fn unknown_box(text: &str) -> Option<(&str, &str)> {
     let is_mark = |mark: &str| {
         mark.chars()
@@ -306,7 +306,7 @@ fn unknown_box(text: &str) -> Option<(&str, &str)> {
     bracketed(text).filter(|(mark, _)| mark.chars().count() <= 2 && is_mark(mark))
 }
 
-/// Reads a short text in brackets, and what follows it. The explanation of a mark is none.
+/// Reads a short text in brackets, and the rest. The explanation of a mark does not count.
 fn bracketed(text: &str) -> Option<(&str, &str)> {
     let body = text.strip_prefix("\\[").or_else(|| text.strip_prefix('['))?;
     let (mark, after) = body.split_once(']')?;

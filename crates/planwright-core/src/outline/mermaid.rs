@@ -1,4 +1,4 @@
-//! Reads plans drawn as Mermaid flowcharts: boxes are tasks, and arrows lead to dependents.
+//! Reads plans drawn as Mermaid flowcharts: boxes are tasks, and arrows point to dependents.
 
 use std::collections::{HashMap, HashSet};
 
@@ -7,10 +7,10 @@ use super::names::one_line;
 use super::raw::{RawGroup, RawPlan, RawTask, Reference};
 use crate::text::Span;
 
-/// How deep subgraphs are nested in each other; deeper ones stand on their own.
+/// The deepest nesting of subgraphs; deeper ones count as top-level.
 const MAX_NESTING: usize = 16;
 
-/// Returns whether a text begins as a flowchart does.
+/// Returns whether a text starts like a flowchart.
 pub(super) fn is_flowchart(text: &str) -> bool {
     let first = text
         .lines()
@@ -20,7 +20,7 @@ pub(super) fn is_flowchart(text: &str) -> bool {
     matches!(word.trim_end_matches(';'), "graph" | "flowchart")
 }
 
-/// Reads a flowchart that stands at an offset of an answer.
+/// Reads a flowchart at an offset of an answer.
 pub(super) fn plan_of(text: &str, offset: usize) -> Option<RawPlan> {
     let mut reader = MermaidReader::default();
     let mut at = offset;
@@ -132,7 +132,7 @@ impl MermaidReader {
         self.open.push(group);
     }
 
-    /// Reads boxes with `&` between them. Returns where they end.
+    /// Reads boxes separated by `&`. Returns their end.
     fn boxes(&mut self, text: &str, start: usize, at: usize) -> Option<(Vec<Reference>, usize)> {
         let mut nodes = Vec::new();
         let mut rest = text.get(start..)?;
@@ -190,7 +190,7 @@ fn clean(label: &str) -> String {
     label.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Reads a box: its id, its label, and how many bytes both take.
+/// Reads a box: its id, its label, and the length of both in bytes.
 fn node_at(text: &str) -> Option<(&str, Option<&str>, usize)> {
     let mut end = 0;
     for (at, c) in text.char_indices() {
@@ -225,7 +225,7 @@ fn node_at(text: &str) -> Option<(&str, Option<&str>, usize)> {
             continue;
         };
         let quoted = body.trim_start().starts_with('"');
-        // What closes the box follows the text in quotes.
+        // The closing bracket of the box follows the text in quotes.
         let n_quoted = match quoted {
             true => body.match_indices('"').nth(1).map_or(0, |(at, _)| at + 1),
             false => 0,
@@ -252,7 +252,7 @@ fn node_at(text: &str) -> Option<(&str, Option<&str>, usize)> {
     Some((id, label, end))
 }
 
-/// Returns whether the label of an arrow says that its start depends on its end.
+/// Returns whether the label of an arrow means that its start depends on its end.
 fn names_dependency(label: &str) -> bool {
     let lower = label.trim().trim_matches(['"', '\'', '(', ')']).to_lowercase();
     [
@@ -272,7 +272,7 @@ fn names_dependency(label: &str) -> bool {
 struct Arrow<'t> {
     n_bytes: usize,
     label: &'t str,
-    /// It only arranges the boxes.
+    /// Whether it only arranges the boxes.
     is_invisible: bool,
 }
 
@@ -321,7 +321,7 @@ fn arrow_at(text: &str) -> Option<Arrow<'_>> {
     })
 }
 
-/// Turns the arrows of a graph around, where the prose says that they lead to what a task depends on.
+/// Reverses the arrows of a graph if the prose says that they point to dependencies.
 pub(super) fn reverse(plan: &mut RawPlan, place: Span) {
     for (owner, on) in &mut plan.edges {
         std::mem::swap(owner, on);
@@ -330,7 +330,7 @@ pub(super) fn reverse(plan: &mut RawPlan, place: Span) {
     plan.guess(Span::at(place.start as usize), message);
 }
 
-/// Returns whether the labels of a graph have turned arrows around already.
+/// Returns whether labels have already reversed arrows of a graph.
 pub(super) fn has_reversed_labels(plan: &RawPlan) -> bool {
     plan.notes
         .iter()

@@ -54,21 +54,21 @@ use crate::diagnostic::Diagnostic;
 use crate::plan::State;
 use crate::text::Span;
 
-/// A plan that was read out of an answer. Its dependencies are free of cycles.
+/// A plan that was read from an answer. Its dependencies have no cycles.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outline {
-    /// What the plan is for, where the answer says so.
+    /// The goal of the plan, if the answer has one.
     pub goal: Option<String>,
     /// The tasks in the order of the answer; at least one.
     pub tasks: Vec<OutlineTask>,
-    /// What was guessed and left out: notes with their places.
+    /// Notes about guesses and omissions, with their spans.
     pub guesses: Vec<Diagnostic>,
-    /// The part of the answer that was read: a block, a value, or the first task of a list.
+    /// The span of the answer that was read: a block, a value, or the first task of a list.
     pub place: Span,
 }
 
 impl Outline {
-    /// Removes all states, with a note where there were some: the plan of a planner begins with every task pending.
+    /// Removes all states, with a note if there were any: all tasks of a planner's plan start pending.
     #[must_use]
     pub fn without_states(mut self) -> Self {
         let is_stated = |task: &&OutlineTask| task.state.is_some_and(|state| state != State::Pending);
@@ -88,24 +88,24 @@ pub struct OutlineTask {
     pub id: Option<String>,
     /// One line.
     pub title: String,
-    /// What else is written about it; empty where there is nothing.
+    /// Its further text; may be empty.
     pub description: String,
-    /// Its written state; none where the answer gives none.
+    /// Its written state; none if the answer has none.
     pub state: Option<State>,
-    /// The phase or parent that it belongs to.
+    /// Its phase or parent.
     pub group: Option<String>,
-    /// Whether it is marked as able to run next to others.
+    /// Whether it is marked as parallel.
     pub is_parallel: bool,
     /// Whether it is marked as optional.
     pub is_optional: bool,
     /// The files that it names.
     pub files: Vec<String>,
-    /// How to tell that it is done.
+    /// Its acceptance criteria.
     pub criteria: Vec<String>,
-    /// What no other field has, as lines: `Estimate: 2h`.
+    /// Further fields, as lines: `Estimate: 2h`.
     pub details: Vec<String>,
-    /// The places of the tasks that it depends on, ascending.
+    /// The indexes of its dependencies, ascending.
     pub dependencies: Vec<usize>,
-    /// Its place in the answer.
+    /// Its span in the answer.
     pub place: Span,
 }

@@ -1,4 +1,4 @@
-//! Reads one name of a task in a sentence: an id, a number or a letter, with its noun and its range. Knows no sentence.
+//! Reads one name of a task in a sentence: an id, a number or a letter, with its noun and its range. Does not know sentences.
 
 use std::ops::Range;
 
@@ -49,10 +49,10 @@ pub(super) fn skip_noun(lower: &str, at: usize) -> (usize, Option<&str>) {
     (after + (gap.len() - trimmed.len()), lower.get(start..after))
 }
 
-/// Letters and digits as ids have them: `T001`, `US-1`, `2.1`.
+/// Letters and digits in the form of an id: `T001`, `US-1`, `2.1`.
 pub(super) struct IdForm {
     pub(super) letters: usize,
-    /// How many digits follow the letters; 0 where there is no id.
+    /// The number of digits after the letters; 0 without an id.
     pub(super) n_digits: usize,
     /// The end, with the numbers after dots.
     pub(super) end: usize,
@@ -80,7 +80,7 @@ impl IdForm {
 pub(super) struct NameToken {
     pub(super) end: usize,
     pub(super) is_certain: bool,
-    /// Nothing but digits: may be a quantity.
+    /// Only digits: may be a quantity.
     pub(super) is_number: bool,
 }
 
@@ -103,12 +103,12 @@ pub(super) fn token(text: &str, at: usize, strength: Strength) -> Option<NameTok
         let is_letter = letters == 1 && bytes.first().is_some_and(u8::is_ascii_uppercase);
         let after = body.get(1..)?;
         let is_alone = !after.starts_with(|c: char| c.is_alphanumeric() || matches!(c, '\'' | '’'));
-        // A small letter is a word as well: "after a while".
+        // A small letter may be a word: "after a while".
         let is_small = letters == 1
             && (after.trim_end().is_empty()
                 || after.starts_with([')', ',', ';', '.', ']', '}'])
                 || joins_letters(after));
-        // I, II, III: only a task with this number is meant, so that `is_certain` stays false.
+        // I, II, III: only valid if a task has this number, so `is_certain` stays false.
         let is_roman = (2..=5).contains(&letters)
             && body
                 .get(..letters)?
@@ -141,7 +141,7 @@ pub(super) fn token(text: &str, at: usize, strength: Strength) -> Option<NameTok
     }
     let word = body.get(..letters)?;
     let is_short = letters <= 2 || word.bytes().all(|byte| byte.is_ascii_uppercase());
-    // `auth-1` is a name of a task where there is such a task; `utf-8` is none.
+    // `auth-1` is a name if there is such a task; `utf-8` is none.
     let is_id = is_short || strength != Strength::Weak;
     if letters > 12 || !is_id && !matches!(bytes.get(letters), Some(b'-' | b'_')) {
         return None;
@@ -184,7 +184,7 @@ pub(super) fn name_at(
     })
 }
 
-/// Returns whether a second small letter follows: "b and c".
+/// Returns whether another small letter follows: "b and c".
 fn joins_letters(after: &str) -> bool {
     let rest = ["and ", "& ", "+ ", "or "]
         .iter()
@@ -208,7 +208,7 @@ fn range_end(text: &str, lower: &str, at: usize, strength: Strength) -> Option<N
     token(text, lower.len() - after.len(), strength)
 }
 
-/// Skips what stands between two names.
+/// Skips the text between two names.
 pub(super) fn skip_separator(lower: &str, at: usize) -> Option<usize> {
     let rest = lower.get(at..)?;
     let body = rest.trim_start();
@@ -223,7 +223,7 @@ pub(super) fn skip_separator(lower: &str, at: usize) -> Option<usize> {
     has_mark.then(|| lower.len() - after.len())
 }
 
-/// Returns whether a clause can end at a place, so that a number before it is a name.
+/// Returns whether a clause can end at an offset, so that a number before it is a name.
 pub(super) fn ends_here(lower: &str, at: usize) -> bool {
     let rest = lower.get(at..).unwrap_or("").trim_start();
     #[rustfmt::skip]

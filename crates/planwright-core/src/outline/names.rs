@@ -1,4 +1,4 @@
-//! Names of tasks as they are compared: without marks, case and small words.
+//! Names of tasks in the form for comparison: without marks, case and small words.
 
 /// Returns a text without Markdown marks around words, quotes around it and punctuation at its end.
 pub(super) fn plain(text: &str) -> String {
@@ -8,13 +8,13 @@ pub(super) fn plain(text: &str) -> String {
     trimmed.trim_end_matches(['.', ':', ';', ',', ' ']).trim().to_owned()
 }
 
-/// Returns a text as names are compared: lower case, one space between words.
+/// Returns a text in the form for comparison: lower case, one space between words.
 pub(super) fn folded(text: &str) -> String {
     let words: Vec<String> = plain(text).split_whitespace().map(str::to_lowercase).collect();
     words.join(" ")
 }
 
-/// Returns the words of a name, sorted, without those that carry no meaning.
+/// Returns the words of a name, sorted, without those that have no meaning.
 pub(super) fn key_words(text: &str) -> Vec<String> {
     const SMALL: [&str; 14] = [
         "a", "an", "the", "of", "to", "for", "in", "on", "and", "with", "from", "step", "task", "is",
@@ -29,7 +29,7 @@ pub(super) fn key_words(text: &str) -> Vec<String> {
     words
 }
 
-/// Returns an id as slips in writing leave it: letters in lower case, and numbers without zeros before them.
+/// Returns an id without common variations: letters in lower case, and numbers without leading zeros.
 pub(super) fn bare_id(text: &str) -> String {
     let mut out = String::new();
     let mut is_leading = true;
@@ -50,7 +50,7 @@ pub(super) fn last_number(id: &str) -> Option<u64> {
     number.parse().ok()
 }
 
-/// Returns whether a text says that there is nothing.
+/// Returns whether a text means "none".
 pub(super) fn is_none_word(text: &str) -> bool {
     let bare = plain(text);
     let bare = bare.trim_matches(['(', ')', '[', ']', ' ']);

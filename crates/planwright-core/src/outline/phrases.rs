@@ -2,7 +2,7 @@
 
 use super::names::plain;
 
-/// Returns whether a line in bold, or one such as "Phase 2: API", stands for a heading.
+/// Returns whether a line in bold, or one such as "Phase 2: API", is a heading.
 pub(super) fn is_bold_heading(text: &str) -> bool {
     let text = text.trim_end();
     let is_bold = text
@@ -12,7 +12,7 @@ pub(super) fn is_bold_heading(text: &str) -> bool {
     is_whole || is_phase(text) && text.len() < 80 && !text.ends_with('.')
 }
 
-/// Returns whether a line is a task of its own: "Step 2: …".
+/// Returns whether a line is a task by itself: "Step 2: …".
 pub(super) fn is_step_line(text: &str) -> bool {
     let text = text.trim_start_matches(['*', '_']);
     let rest = ["Step ", "Task "].iter().find_map(|noun| text.strip_prefix(noun));
@@ -56,7 +56,7 @@ pub(super) fn is_phase(title: &str) -> bool {
     })
 }
 
-/// Returns whether a line stands for tasks that are left out: "...", "(etc.)", "[remaining steps omitted for brevity]".
+/// Returns whether a line stands for omitted tasks: "...", "(etc.)", "[remaining steps omitted for brevity]".
 pub(super) fn is_left_out(line: &str) -> bool {
     let lower = line.trim().to_lowercase();
     let bare = lower.trim_matches([
@@ -95,7 +95,7 @@ fn contains_any(text: &str, words: &[&str]) -> bool {
     words.iter().any(|word| lower.contains(word))
 }
 
-/// Returns whether a heading is about something else than work.
+/// Returns whether a heading announces something else than work.
 pub(super) fn is_other_heading(title: &str) -> bool {
     #[rustfmt::skip]
     const STARTS: &[&str] = &[
@@ -199,7 +199,7 @@ pub(super) fn is_revision(text: &str) -> bool {
     contains_any(text, WORDS)
 }
 
-/// Returns whether a sentence announces a plan that no longer holds.
+/// Returns whether a sentence announces an outdated plan.
 pub(super) fn is_outdated(text: &str) -> bool {
     #[rustfmt::skip]
     const WORDS: &[&str] = &[
@@ -221,7 +221,7 @@ pub(super) fn is_example(text: &str) -> bool {
     contains_any(text, WORDS)
 }
 
-/// Returns whether a label announces how to tell that a task is done.
+/// Returns whether a label announces acceptance criteria.
 pub(super) fn is_criteria_label(text: &str) -> bool {
     #[rustfmt::skip]
     const STARTS: &[&str] = &[
@@ -232,7 +232,7 @@ pub(super) fn is_criteria_label(text: &str) -> bool {
     ["checklist", "checks", "dod"].contains(&bare.as_str()) || starts_with_any(text, STARTS)
 }
 
-/// Returns whether a line announces what stands below it: "**Acceptance criteria:**".
+/// Returns whether a line announces the text below it: "**Acceptance criteria:**".
 pub(super) fn is_label(text: &str) -> bool {
     text.trim_end().trim_end_matches('*').ends_with(':')
 }
@@ -249,7 +249,7 @@ pub(super) fn is_field(text: &str) -> bool {
         || has_colon && (is_label_of_details(text) || is_criteria_label(text) || starts_with_any(text, STARTS))
 }
 
-/// Returns whether an item says what the task above it depends on.
+/// Returns whether an item lists dependencies of the task above it.
 pub(super) fn is_dependency_field(text: &str) -> bool {
     #[rustfmt::skip]
     const STARTS: &[&str] = &[
@@ -258,7 +258,7 @@ pub(super) fn is_dependency_field(text: &str) -> bool {
     starts_with_any(text, STARTS)
 }
 
-/// Returns whether what stands below a label describes the task above it.
+/// Returns whether the text below a label describes the task above it.
 pub(super) fn is_label_of_details(title: &str) -> bool {
     const STARTS: &[&str] = &[
         "note", "detail", "file", "accept", "criteria", "depend", "risk", "output", "input", "test",

@@ -10,7 +10,7 @@ use crate::text::{SourceText, Span};
 /// How many questions are returned.
 const MAX_QUESTIONS: usize = 5;
 
-/// Returns what an answer asks where it has no task: nothing where it has tasks, or a plan that cannot be read.
+/// Returns the questions in an answer without tasks: none if it has tasks, or an unreadable plan.
 ///
 /// ```
 /// use planwright_core::outline::questions;

@@ -1,4 +1,4 @@
-//! A plan as one part of an answer gives it: dependencies are still names.
+//! A plan from one part of an answer: dependencies are still names.
 
 use super::OutlineTask;
 use super::rules::GUESS;
@@ -11,7 +11,7 @@ pub(super) struct RawPlan {
     pub(super) goal: Option<String>,
     pub(super) tasks: Vec<RawTask>,
     pub(super) groups: Vec<RawGroup>,
-    /// Dependencies that stand next to the tasks: the first depends on the second.
+    /// Dependencies written apart from the tasks: the first depends on the second.
     pub(super) edges: Vec<(Reference, Reference)>,
     pub(super) notes: Vec<Diagnostic>,
 }
@@ -20,18 +20,18 @@ pub(super) struct RawPlan {
 #[derive(Clone, Debug, Default)]
 pub(super) struct RawTask {
     pub(super) task: OutlineTask,
-    /// The number that it has in its own list, where that is no id.
+    /// Its number in its own list, if that is no id.
     pub(super) number: Option<String>,
-    /// Which list that is.
+    /// The index of its list.
     pub(super) list: usize,
     pub(super) group: Option<usize>,
-    /// None where nothing is written about dependencies.
+    /// None if nothing is written about dependencies.
     pub(super) dependencies: Option<Vec<Reference>>,
     /// The tasks that depend on it.
     pub(super) blocks: Vec<Reference>,
     /// Numbers in a bracket at its end that may name dependencies.
     pub(super) hints: Vec<Reference>,
-    /// What was guessed about it.
+    /// Notes about guesses.
     pub(super) notes: Vec<Diagnostic>,
 }
 
@@ -40,12 +40,12 @@ pub(super) struct RawTask {
 pub(super) struct RawGroup {
     pub(super) name: String,
     pub(super) id: Option<String>,
-    /// The list that it is an element of, next to tasks or other groups; none for headings.
+    /// The list in which it is next to tasks or other groups; none for headings.
     pub(super) list: Option<usize>,
     pub(super) parent: Option<usize>,
     pub(super) dependencies: Option<Vec<Reference>>,
     pub(super) blocks: Vec<Reference>,
-    /// What is written about all of its tasks.
+    /// The text about all of its tasks.
     pub(super) description: String,
     pub(super) place: Span,
 }
@@ -55,12 +55,12 @@ pub(super) struct RawGroup {
 pub(super) struct Reference {
     pub(super) text: String,
     pub(super) place: Span,
-    /// Whether it certainly names a task: one that does not resolve is refused. Otherwise it may be part of a sentence.
+    /// Whether it certainly names a task, so that an unknown one is refused. Otherwise it may be part of a sentence.
     pub(super) is_certain: bool,
 }
 
 impl Reference {
-    /// Returns a name that certainly is one of a task.
+    /// Returns a certain name of a task.
     pub(super) fn certain(text: &str, place: Span) -> Self {
         Reference {
             text: text.to_owned(),
@@ -71,18 +71,18 @@ impl Reference {
 }
 
 impl RawPlan {
-    /// Adds a note on what was guessed.
+    /// Adds a note about a guess.
     pub(super) fn guess(&mut self, place: Span, message: impl Into<String>) {
         self.notes.push(Diagnostic::new(&GUESS, place, message));
     }
 
-    /// Adds a group. Returns its place among the groups.
+    /// Adds a group. Returns its index.
     pub(super) fn add_group(&mut self, group: RawGroup) -> usize {
         self.groups.push(group);
         self.groups.len() - 1
     }
 
-    /// Returns the group with a name; it is added where there is none.
+    /// Returns the group with a name, and adds it if it is missing.
     pub(super) fn group_named(&mut self, name: String, place: Span) -> usize {
         let known = self.groups.iter().rposition(|group| group.name == name);
         known.unwrap_or_else(|| {
@@ -94,7 +94,7 @@ impl RawPlan {
         })
     }
 
-    /// Returns whether a task has an id or dependencies, as tasks of data have and sentences rarely.
+    /// Returns whether a task has an id or dependencies, as in data and rarely in sentences.
     pub(super) fn has_fields(&self) -> bool {
         let has_field = |raw: &RawTask| raw.task.id.is_some() || raw.dependencies.is_some();
         self.tasks.iter().any(has_field)
@@ -112,14 +112,14 @@ impl RawPlan {
         let mut found = Vec::new();
         let mut next = self.tasks.get(task_ix).and_then(|task| task.group);
         while let Some(group_ix) = next {
-            // A parent always comes before its children, so that this ends.
+            // A parent always comes before its children, so this loop ends.
             found.push(group_ix);
             next = self.groups.get(group_ix).and_then(|group| group.parent);
         }
         found
     }
 
-    /// Returns the tasks of every group, those of its children included.
+    /// Returns the tasks of every group, including those of its children.
     pub(super) fn members(&self) -> Vec<Vec<usize>> {
         let mut members = vec![Vec::new(); self.groups.len()];
         for task_ix in 0..self.tasks.len() {

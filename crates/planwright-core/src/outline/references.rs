@@ -17,7 +17,7 @@ pub(super) struct Mention {
     pub(super) range: Range<usize>,
     /// Whether it has the form of an id or a number.
     pub(super) is_certain: bool,
-    /// Whether the named task depends on the one that the sentence belongs to.
+    /// Whether the named task depends on the sentence's task.
     pub(super) is_reverse: bool,
 }
 
@@ -31,19 +31,19 @@ impl Mention {
     }
 }
 
-/// What a sentence says about dependencies.
+/// The dependencies in a sentence.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Mentions {
     pub(super) found: Vec<Mention>,
-    /// Whether it says that there are none.
+    /// Whether it states that there are none.
     pub(super) says_none: bool,
-    /// Parts that look like a dependency and are not understood.
+    /// Parts that look like a dependency in an unknown form.
     pub(super) doubts: Vec<Range<usize>>,
-    /// The parts of the text that say nothing else.
+    /// The parts of the text with no other content.
     pub(super) clauses: Vec<Range<usize>>,
 }
 
-/// How much of a text is searched: what one item says of its dependencies is short.
+/// How much of a text is searched: one item's dependencies are short.
 const MAX_BYTES: usize = 2_000;
 
 /// Finds the dependencies that a text names.
@@ -129,7 +129,7 @@ fn is_list_mark(c: char) -> bool {
     matches!(c, ' ' | ',' | '、' | '，' | 'と' | '和' | '与')
 }
 
-/// Returns the numbers of a bracket at the end of a text that has words before or after them: "(zależy od 3)".
+/// Returns the numbers of a bracket at the end of a text, with words before or after them: "(zależy od 3)".
 pub(super) fn hints(text: &str) -> Vec<(String, Range<usize>)> {
     let body = text.trim_end().trim_end_matches(['.', '。']);
     let inner = body.strip_suffix([')', '）']).unwrap_or("");
@@ -150,7 +150,7 @@ pub(super) fn hints(text: &str) -> Vec<(String, Range<usize>)> {
             found.push((word.to_owned(), at..at + word.len()));
         } else if !word.is_empty() {
             let is_word = word.chars().all(char::is_alphabetic) && !OTHER_WORDS.contains(&word.to_lowercase().as_str());
-            // What is neither a word nor a number makes this a remark.
+            // Other content than words and numbers makes this a remark.
             if !is_word {
                 return Vec::new();
             }
@@ -218,7 +218,7 @@ fn is_own_clause(lower: &str, start: usize, end: usize) -> bool {
         && (after.is_empty() || after.starts_with(['.', ';', ',', ')', ']']))
 }
 
-/// Reads what follows a marker. Returns where it ends.
+/// Reads the text after a marker. Returns its end.
 fn read_after(
     text: &str,
     lower: &str,
@@ -272,10 +272,10 @@ fn read_after(
     end
 }
 
-/// The names that follow a marker, while they are read.
+/// The names that follow a marker, in progress.
 struct NamesAfterMarker {
     at: usize,
-    /// Where the last name ends.
+    /// The end of the last name.
     end: usize,
     found: Vec<Mention>,
     /// Whether they are numbers without a noun.
@@ -333,7 +333,7 @@ fn phrase_at(text: &str, lower: &str, at: usize) -> Option<ListedName> {
     })
 }
 
-/// Reads "except 3 and 4". Returns the names and where they end.
+/// Reads "except 3 and 4". Returns the names and their end.
 fn exception(text: &str, lower: &str, at: usize) -> Option<(String, usize)> {
     let rest = lower
         .get(at..)?
@@ -398,7 +398,7 @@ fn skip_filler(lower: &str, mut at: usize) -> usize {
     }
 }
 
-/// Returns the end of the clause at a place.
+/// Returns the end of the clause at an offset.
 fn clause_end(text: &str, at: usize) -> usize {
     let rest = text.get(at..).unwrap_or("");
     let mut chars = rest.char_indices().peekable();
@@ -415,7 +415,7 @@ fn clause_end(text: &str, at: usize) -> usize {
     text.len()
 }
 
-/// Returns the part of a text that is about dependencies alone: a parenthesis, or the end of a sentence.
+/// Returns the part of a text that only concerns dependencies: a parenthesis, or the end of a sentence.
 fn clause(text: &str, start: usize, end: usize) -> Option<Range<usize>> {
     let before = text.get(..start)?;
     let after = text.get(end..)?;

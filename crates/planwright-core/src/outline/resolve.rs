@@ -1,5 +1,5 @@
-//! Resolves names to tasks, decides whether numbers begin at 0 or 1, and uses the order of a list if nothing is written. Refuses
-//! ambiguous names.
+//! Resolves names to tasks, decides whether numbers start at 0 or 1, and uses the order of a list if nothing is written. Refuses ambiguous
+//! names.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -15,13 +15,13 @@ use crate::diagnostic::{Diagnostic, nearest};
 use crate::plan::State;
 use crate::text::{Span, visible};
 
-/// How many dependencies an answer may have, those of whole groups included.
+/// The limit of dependencies in an answer, including those of whole groups.
 const MAX_EDGES: usize = 200_000;
 
 /// How many findings are returned.
 const MAX_FINDINGS: usize = 40;
 
-/// Resolves the dependencies of a plan. `base` is what its prose says of numbers: whether they count from 0 or from 1.
+/// Resolves the dependencies of a plan. `base` is the first number by its prose: 0 or 1.
 pub(super) fn resolve(mut plan: RawPlan, base: Option<usize>) -> Result<Outline, Vec<Diagnostic>> {
     let repeated = repeated_ids(&mut plan);
     if !repeated.is_empty() {
@@ -52,7 +52,7 @@ pub(super) fn resolve(mut plan: RawPlan, base: Option<usize>) -> Result<Outline,
     if let Some(cycle) = find_cycle(&edges.on) {
         return Err(vec![cycle_of(&plan, &cycle)]);
     }
-    // Each task is given to an agent of its own, so that each has what is written about its group.
+    // Each task has its own agent, so each gets the text about its group.
     let most = MAX_ABOUT_GROUP.min(MAX_ABOUT_ALL / plan.tasks.len().max(1));
     let mut tasks = Vec::with_capacity(plan.tasks.len());
     for (task_ix, dependencies) in edges.on.into_iter().enumerate() {
@@ -87,13 +87,13 @@ fn group_name(plan: &RawPlan, task_ix: usize) -> Option<String> {
     (!names.is_empty()).then(|| names.join(" / "))
 }
 
-/// How much of what is written about a group each of its tasks repeats, in bytes.
+/// How much of a group's text each of its tasks repeats, in bytes.
 const MAX_ABOUT_GROUP: usize = 2_000;
 
 /// How much all tasks together repeat.
 const MAX_ABOUT_ALL: usize = 1 << 20;
 
-/// Returns what is written about the groups of a task, the outermost first.
+/// Returns the texts about the groups of a task, the outermost first.
 fn about_groups(plan: &RawPlan, task_ix: usize, most: usize) -> Vec<String> {
     let groups = plan.groups_of(task_ix).into_iter().rev();
     let groups = groups.filter_map(|group_ix| plan.groups.get(group_ix));
@@ -107,7 +107,7 @@ fn about_groups(plan: &RawPlan, task_ix: usize, most: usize) -> Vec<String> {
     about.take(4).collect()
 }
 
-/// Returns the brackets whose numbers are all those of earlier tasks, each with the first of these.
+/// Returns the brackets whose numbers all name earlier tasks, each with the first of these.
 fn hints_of(plan: &RawPlan, index: &Index) -> Vec<(Span, usize)> {
     let mut found = Vec::new();
     for (task_ix, raw) in plan.tasks.iter().enumerate() {
@@ -136,15 +136,15 @@ fn perhaps_dependency(plan: &RawPlan, place: Span, task_ix: usize) -> Diagnostic
 struct Edges {
     on: Vec<Vec<usize>>,
     guesses: Vec<Diagnostic>,
-    /// Whether anything was written about dependencies.
+    /// Whether any dependencies were written.
     is_written: bool,
-    /// Whether any of them is a number that counts places.
+    /// The span of a number that counts positions, if there is one.
     counts_places: Option<Span>,
-    /// How many of these lead to a later task.
+    /// How many of these numbers name a later task.
     n_forward: usize,
 }
 
-/// Returns the dependencies where numbers count from 0 or from 1, whichever makes a plan; refused where both do.
+/// Returns the dependencies with numbers from 0 or from 1, whichever gives a plan; refuses if both do.
 fn by_consistency(plan: &RawPlan, index: &Index) -> Result<Edges, Vec<Diagnostic>> {
     let from_one = read_edges(plan, index, 1);
     let place = match &from_one {
@@ -187,7 +187,7 @@ fn by_consistency(plan: &RawPlan, index: &Index) -> Result<Edges, Vec<Diagnostic
     Ok(edges)
 }
 
-/// Returns that the numbers of a plan can be read in two ways, with both readings of the first task on which they differ.
+/// Returns the finding that the numbers of a plan are ambiguous, with both readings of the first task on which they differ.
 fn two_readings(plan: &RawPlan, zero: &Edges, one: &Edges, place: Span) -> Diagnostic {
     let differs = (0..plan.tasks.len())
         .find(|&ix| zero.on.get(ix) != one.on.get(ix))
@@ -252,7 +252,7 @@ fn read_edges(plan: &RawPlan, index: &Index, base: usize) -> Result<Edges, Vec<D
         reader.group = None;
     }
     for (owner, on) in &plan.edges {
-        // The edge belongs to none of the tasks.
+        // The edge belongs to no task.
         if let Some(own) = reader.resolved(owner, plan.tasks.len()) {
             reader.add(&own, std::slice::from_ref(on), false);
         }
@@ -273,7 +273,7 @@ struct EdgeReader<'p> {
     plan: &'p RawPlan,
     index: &'p Index,
     base: usize,
-    /// The group whose dependencies are read.
+    /// The group whose dependencies are being read.
     group: Option<usize>,
     on: Vec<BTreeSet<usize>>,
     n_edges: usize,
@@ -301,7 +301,7 @@ impl EdgeReader<'_> {
             }
             for (&task, &other) in own.iter().flat_map(|task| named.iter().map(move |other| (task, other))) {
                 let (from, to) = if is_reverse { (other, task) } else { (task, other) };
-                // A group that is named by one of its own tasks means the others.
+                // A group named by one of its own tasks means the others.
                 let is_group = own.len() > 1 || named.len() > 1;
                 if from == to && is_group {
                     continue;
@@ -313,7 +313,7 @@ impl EdgeReader<'_> {
         }
     }
 
-    /// Returns the tasks that a reference names; none where it names none, which is an error where it certainly names one.
+    /// Returns the tasks that a reference names; none if there are none, which is an error for a certain reference.
     fn resolved(&mut self, reference: &Reference, owner: usize) -> Option<Vec<usize>> {
         if self.n_edges > MAX_EDGES {
             return None;
@@ -400,7 +400,7 @@ fn name_of(title: &str) -> String {
     format!("\"{}\"", visible(&one_line(title, 50)))
 }
 
-/// Finds ids that two tasks have. Numbers that begin again in each group are no ids: they become numbers within their list.
+/// Finds ids that two tasks have. Numbers that restart in each group are no ids: they become numbers in their list.
 fn repeated_ids(plan: &mut RawPlan) -> Vec<Diagnostic> {
     let mut seen: HashMap<String, usize> = HashMap::new();
     let mut repeated: Vec<(usize, usize)> = Vec::new();
@@ -451,10 +451,10 @@ fn is_over(state: Option<State>) -> bool {
     matches!(state, Some(State::Done | State::Skipped))
 }
 
-/// Makes every task depend on the one before it. Tasks that are marked as parallel depend on what comes before all of them.
+/// Makes every task depend on the previous one. Tasks that are marked as parallel depend on the tasks before all of them.
 fn chain(plan: &RawPlan, on: &mut [Vec<usize>]) -> Option<Diagnostic> {
     let first = plan.tasks.get(1)?;
-    // The tasks that the next one follows: of those that are over, and of the others.
+    // The predecessors of the next task: finished ones, and others.
     let (mut over, mut open): (Vec<usize>, Vec<usize>) = (Vec::new(), Vec::new());
     let mut before_parallel: Option<Vec<usize>> = None;
     let mut parallel: Vec<usize> = Vec::new();
@@ -479,7 +479,7 @@ fn chain(plan: &RawPlan, on: &mut [Vec<usize>]) -> Option<Diagnostic> {
         }
         let before = if open.is_empty() { &over } else { &open };
         own.extend(before.iter());
-        // What is over and stands between the two comes before it as well.
+        // Finished tasks between the two also come before it.
         own.extend(
             over.iter()
                 .filter(|&&ix| !open.is_empty() && open.iter().all(|&before| before < ix)),
@@ -495,7 +495,7 @@ fn chain(plan: &RawPlan, on: &mut [Vec<usize>]) -> Option<Diagnostic> {
     Some(Diagnostic::new(&GUESS, first.task.place, message))
 }
 
-/// Makes the tasks of a numbered phase depend on those of the phase before it, where phases have no written dependencies.
+/// Makes the tasks of a numbered phase depend on those of the previous one, if phases have no written dependencies.
 fn order_phases(plan: &RawPlan, on: &mut [Vec<usize>]) -> Option<Diagnostic> {
     let top: Vec<usize> = (0..plan.groups.len())
         .filter(|&ix| plan.groups.get(ix).is_some_and(|group| group.parent.is_none()))

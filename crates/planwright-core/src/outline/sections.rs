@@ -13,18 +13,18 @@ use super::phrases::{
 };
 use crate::text::Span;
 
-/// A text by its headings and lists.
+/// The headings and lists of a text.
 #[derive(Debug, Default)]
 pub(super) struct OutlineScan<'t> {
     pub(super) sections: Vec<OutlineSection<'t>>,
     pub(super) items: Vec<ScannedItem<'t>>,
-    /// The lines that are neither headings nor tables, items included.
+    /// The lines that are neither headings nor tables, including items.
     pub(super) details: Vec<ItemDetail<'t>>,
     /// The lines of each section before its first list.
     pub(super) intros: HashMap<usize, Vec<(&'t str, usize)>>,
     lists: Vec<ListHead<'t>>,
     pub(super) n_sections_with_items: usize,
-    /// Whether a list says that it is the plan: then those that do not are something else.
+    /// Whether a list is announced as the plan: then others are something else.
     has_named_plan: bool,
 }
 
@@ -48,11 +48,11 @@ pub(super) struct ScannedItem<'t> {
     pub(super) parent: Option<usize>,
     pub(super) section: Option<usize>,
     pub(super) list: usize,
-    /// The lines that continue it.
+    /// Its further lines.
     pub(super) details: Vec<(&'t str, usize)>,
 }
 
-/// A heading or a sentence by which a list is something else than tasks.
+/// A heading or a sentence that announces something else than tasks.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct OtherLabel {
     pub(super) place: Span,
@@ -62,7 +62,7 @@ pub(super) struct OtherLabel {
 #[derive(Debug)]
 pub(super) struct ItemDetail<'t> {
     pub(super) section: Option<usize>,
-    /// The item whose first line it is.
+    /// The item, if this is its first line.
     pub(super) item: Option<usize>,
     pub(super) text: &'t str,
     pub(super) at: usize,
@@ -81,7 +81,7 @@ struct ListHead<'t> {
     n_labels: usize,
 }
 
-/// The level of a line in bold, which stands for a heading.
+/// The level of a line in bold that is used as a heading.
 const BOLD_LEVEL: usize = 7;
 
 /// The level of a line that is a task: "**Step 2: Test it**".
@@ -90,7 +90,7 @@ const STEP_LEVEL: usize = 8;
 /// The level of a label in bold below a task: "**Acceptance criteria:**".
 const LABEL_LEVEL: usize = 9;
 
-/// Returns what a line of text stands for.
+/// Returns the kind of a line.
 fn kind_of<'t>(line: &MarkdownLine<'t>, has_items: bool) -> LineKind<'t> {
     let is_step = is_step_line(line.text);
     match line.kind {
@@ -127,17 +127,17 @@ pub(super) fn scan<'t>(lines: &[MarkdownLine<'t>]) -> OutlineScan<'t> {
     scan
 }
 
-/// The place in a text while its lines are read.
+/// The state while lines are scanned.
 #[derive(Default)]
 struct LineScanner<'t> {
     scan: OutlineScan<'t>,
     section: Option<usize>,
-    /// The items that the next line may belong to, each with its indentation.
+    /// The items to which the next line may belong, each with its indentation.
     open: Vec<(usize, usize)>,
     intro: Option<(&'t str, usize)>,
     is_list_open: bool,
     was_blank: bool,
-    /// The last number at the top of the list before, which a paragraph may interrupt.
+    /// The last top-level number of the previous list, which a paragraph may interrupt.
     last_number: Option<u64>,
 }
 
@@ -147,7 +147,7 @@ impl<'t> LineScanner<'t> {
         match kind {
             LineKind::Blank => {}
             LineKind::TableRow => {
-                // A table within an item belongs to it; another one is read as a table.
+                // A table inside an item belongs to it; others are read as tables.
                 let item = self.item_above(line.indent);
                 self.add_to_item(item, line);
             }
@@ -158,13 +158,13 @@ impl<'t> LineScanner<'t> {
         self.was_blank = kind == LineKind::Blank;
     }
 
-    /// Returns the innermost item that is indented less.
+    /// Returns the innermost item with less indentation.
     fn item_above(&self, indent: usize) -> Option<usize> {
         let above = self.open.iter().rev().find(|(own, _)| indent > *own);
         above.map(|(_, ix)| *ix)
     }
 
-    /// Adds a line to an item of the list that is open. Returns whether there is one.
+    /// Adds a line to an item of the open list. Returns whether there is one.
     fn add_to_item(&mut self, item: Option<usize>, line: &MarkdownLine<'t>) -> bool {
         let item = item.filter(|_| self.is_list_open);
         let item = item.and_then(|ix| self.scan.items.get_mut(ix));
@@ -194,7 +194,7 @@ impl<'t> LineScanner<'t> {
 
     fn item(&mut self, line: &MarkdownLine<'t>, number: Option<u64>) {
         if !self.is_list_open {
-            // Numbers that continue continue the list, whatever stands between.
+            // Consecutive numbers continue the list, even after other lines.
             let is_continued = self.last_number.is_some() && number > self.last_number;
             if !is_continued {
                 self.scan.lists.push(ListHead {
@@ -240,7 +240,7 @@ impl<'t> LineScanner<'t> {
         };
         if !self.add_to_item(own, line) {
             self.is_list_open = false;
-            // A label begins another list.
+            // A label starts another list.
             if is_label(line.text) {
                 self.last_number = None;
             }
@@ -281,7 +281,7 @@ impl<'t> OutlineScan<'t> {
         }
     }
 
-    /// Returns the titles of a section and those around it, the innermost first.
+    /// Returns the titles of a section and its parents, the innermost first.
     fn titles(&self, section: Option<usize>) -> impl Iterator<Item = &'t str> {
         let mut next = section;
         std::iter::from_fn(move || {
@@ -291,7 +291,7 @@ impl<'t> OutlineScan<'t> {
         })
     }
 
-    /// Returns whether the items of a list can be tasks, by what is said before it.
+    /// Returns whether the items of a list can be tasks, by the text before it.
     pub(super) fn is_work_list(&self, list: usize) -> bool {
         let Some(head) = self.lists.get(list) else {
             return false;
@@ -306,7 +306,7 @@ impl<'t> OutlineScan<'t> {
         !self.has_named_plan && !is_other_intro(intro) && !self.titles(head.section).any(is_other_heading)
     }
 
-    /// Returns the sentence before a list, or else the heading above it, by which it is no list of tasks.
+    /// Returns the sentence before a list, or otherwise the heading above it, that announces no tasks.
     pub(super) fn other_label(&self, list: usize) -> Option<OtherLabel> {
         let head = self.lists.get(list)?;
         if let Some((text, at)) = head.intro.filter(|(text, _)| is_asking(text) || is_other_intro(text)) {
@@ -330,7 +330,7 @@ impl<'t> OutlineScan<'t> {
         None
     }
 
-    /// Returns whether a heading or a sentence says that a list is the plan.
+    /// Returns whether a heading or a sentence announces a list as the plan.
     fn is_named_plan(&self, list: usize) -> bool {
         let Some(head) = self.lists.get(list) else {
             return false;
@@ -356,7 +356,7 @@ impl<'t> OutlineScan<'t> {
         is_criteria_label(intro) || self.titles(item.section).take(1).any(is_criteria_label)
     }
 
-    /// Returns the paragraph before a list and the heading above it, with their places.
+    /// Returns the paragraph before a list and the heading above it, with their offsets.
     fn announcements(&self, list: usize) -> impl Iterator<Item = (&'t str, usize)> {
         let head = self.lists.get(list);
         let section = head.and_then(|head| self.sections.get(head.section?));
@@ -364,30 +364,30 @@ impl<'t> OutlineScan<'t> {
         [head.and_then(|head| head.intro), section].into_iter().flatten()
     }
 
-    /// Returns whether a list is said to hold no longer.
+    /// Returns whether a list is announced as outdated.
     pub(super) fn is_outdated(&self, list: usize) -> bool {
         self.announcements(list).any(|(text, _)| is_outdated(text))
     }
 
-    /// Returns whether a list is said to correct the one before it.
+    /// Returns whether a list is announced as a correction of the previous one.
     pub(super) fn is_correction(&self, list: usize) -> bool {
         list > 0 && self.announcements(list).any(|(text, _)| is_revision(text))
     }
 
-    /// Returns the place where a list is called one of several options.
+    /// Returns the span of the text that announces a list as one of several options.
     pub(super) fn option_of(&self, list: usize) -> Option<Span> {
         let (text, at) = self.announcements(list).find(|(text, _)| is_option(text))?;
         Some(Span::new(at, at + text.trim_end().len()))
     }
 
-    /// Returns whether an item below another is a task of its own, and not a remark on it.
+    /// Returns whether an item below another is a separate task, and not a remark on it.
     pub(super) fn is_task_below(&self, item: &ScannedItem<'_>, parent: usize) -> bool {
         let Some(above) = self.items.get(parent) else {
             return false;
         };
         let has_id = item.is_ordered() && above.is_ordered();
         let title = plain(above.line.text);
-        // Where every item of a list is a short label, the items below them are the tasks.
+        // If every item of a list is a short label, the items below them are the tasks.
         let are_labels = self
             .lists
             .get(above.list)

@@ -20,9 +20,9 @@ use crate::diagnostic::Diagnostic;
 use crate::plan::State;
 use crate::text::{Span, visible};
 
-/// What a value is.
+/// The kind of a value.
 pub(super) enum Structure {
-    /// A plan; whether its keys leave no doubt that it is one.
+    /// A plan, and whether its keys are certain.
     Plan(Box<RawPlan>, bool),
     /// A list of tasks without a task.
     Empty(Span),
@@ -70,7 +70,7 @@ pub(super) fn plan_of(root: &OutlineNode) -> Structure {
     Structure::Plan(Box::new(reader.finish()), found.iter().any(|list| list.is_strong))
 }
 
-/// Returns the number that a phase gives itself.
+/// Returns the number of a phase in its own field.
 fn number_of_group(node: &OutlineNode) -> Option<String> {
     let member = node.get(keys::GROUPS)?;
     match &member.value.data {
@@ -79,7 +79,7 @@ fn number_of_group(node: &OutlineNode) -> Option<String> {
     }
 }
 
-/// Returns what is written about a phase, apart from its name and its tasks.
+/// Returns the text of a phase without its name and its tasks.
 fn group_description(
     node: &OutlineNode,
     title: Option<&OutlineMember>,
@@ -104,7 +104,7 @@ fn group_description(
     lines.collect::<Vec<String>>().join("\n")
 }
 
-/// Returns the texts within a value that are long enough to be an answer of their own.
+/// Returns the texts in a value that are long enough to be an answer of their own.
 pub(super) fn texts_within(root: &OutlineNode) -> Vec<&OutlineNode> {
     let mut found = Vec::new();
     let mut open = vec![root];
@@ -119,11 +119,11 @@ pub(super) fn texts_within(root: &OutlineNode) -> Vec<&OutlineNode> {
     found
 }
 
-/// Returns whether a field of a task has all of a member.
+/// Returns whether the fields of a task contain a whole member.
 fn is_read(key: &str, value: &OutlineNode, task: &OutlineTask) -> bool {
     let has = |tables: &[&[&str]]| tables.iter().any(|table| table.contains(&key));
     let is_flag = matches!(value.data, OutlineData::Bool(_));
-    // An order in addition to the id says nothing new.
+    // An order in addition to the id adds nothing.
     let is_number = matches!(value.data, OutlineData::Number(_));
     keys::is_dependency(key)
         || has(&[keys::BLOCKS, keys::FILES, keys::CRITERIA])
@@ -134,7 +134,7 @@ fn is_read(key: &str, value: &OutlineNode, task: &OutlineTask) -> bool {
         || has(&[keys::OWN_STEPS]) && value.elements().iter().all(|step| step.text().is_some())
 }
 
-/// Returns whether the title, the id or the description of a task has a text.
+/// Returns whether the title, the id or the description of a task contains a text.
 fn is_written(words: &str, task: &OutlineTask) -> bool {
     words == task.title || task.id.as_deref() == Some(words) || task.description.contains(words)
 }
@@ -145,7 +145,7 @@ fn is_list_of_lists(node: &OutlineNode) -> bool {
     node.elements().len() > 1 && node.elements().iter().all(is_list)
 }
 
-/// Where an element of a list stands.
+/// The position of an element in a list.
 #[derive(Clone, Copy, Default)]
 struct ElementPlace<'k> {
     /// The key of the list.
@@ -158,7 +158,7 @@ struct ElementPlace<'k> {
 #[derive(Default)]
 struct StructureReader {
     plan: RawPlan,
-    /// Keys that no field of a task has.
+    /// Keys that are no field of a task.
     unknown: BTreeSet<String>,
     unknown_place: Option<Span>,
     n_lists: usize,
@@ -196,7 +196,7 @@ impl StructureReader {
         }
     }
 
-    /// Reads a list of lists: the tasks of each depend on those of the one before it.
+    /// Reads a list of lists: the tasks of each depend on those of the previous one.
     fn waves(&mut self, node: &OutlineNode, key: &str, group: Option<usize>, depth: usize) {
         let name = words_of_key(key);
         let name = name.strip_suffix('s').unwrap_or(&name);
@@ -262,7 +262,7 @@ impl StructureReader {
         }
     }
 
-    /// Reads an object as a task, or as a group of the tasks in it.
+    /// Reads an object as a task, or as a group of its tasks.
     fn object(&mut self, node: &OutlineNode, name: Option<&str>, place: ElementPlace<'_>) {
         let title = title_of(node);
         let id = id_of(node, title).or_else(|| name.map(str::to_owned));
@@ -335,7 +335,7 @@ impl StructureReader {
         task
     }
 
-    /// Returns the dependencies that the description of a task names, where no field does: "Depends on task 1."
+    /// Returns the dependencies in the description of a task, if no field has them: "Depends on task 1."
     fn described_dependencies(&mut self, node: &OutlineNode, title: Option<&OutlineMember>) -> Option<Vec<Reference>> {
         let is_title = |member: &OutlineMember| title.is_some_and(|title| title.key_span == member.key_span);
         let member = node.get(keys::DESCRIPTIONS).filter(|member| !is_title(member))?;
@@ -359,7 +359,7 @@ impl StructureReader {
         Some(found)
     }
 
-    /// Returns the group that a field of a task names; it is made where there is none of that name yet.
+    /// Returns the group named by a field of a task, and creates it if it is new.
     fn group_by_field(&mut self, node: &OutlineNode, group: Option<usize>) -> Option<usize> {
         let Some(member) = node.get(keys::GROUPS).filter(|_| group.is_none()) else {
             return group;
@@ -386,7 +386,7 @@ impl StructureReader {
         }
     }
 
-    /// Returns what no field of a task has, as lines. Keys that no field knows are noted.
+    /// Returns the members that are no field of a task, as lines. Unknown keys are noted.
     fn details_of(&mut self, node: &OutlineNode, title: Option<&OutlineMember>, task: &OutlineTask) -> Vec<String> {
         let mut details = Vec::new();
         for member in node.members() {
@@ -407,7 +407,7 @@ impl StructureReader {
         details
     }
 
-    /// Reads dependencies that stand next to the tasks as texts: "T2 depends on T1", "1 → 2".
+    /// Reads dependencies written as texts apart from the tasks: "T2 depends on T1", "1 → 2".
     fn sentence_edges(&mut self, node: &OutlineNode) {
         let ids: HashMap<String, usize> = {
             let ids = self.plan.tasks.iter().enumerate();
@@ -438,7 +438,7 @@ impl StructureReader {
         let Some(place) = arrows.first().map(|(_, on)| on.place) else {
             return;
         };
-        // Arrows that all lead to an earlier task lead to what a task depends on.
+        // If all arrows point to an earlier task, they point to dependencies.
         let at = |reference: &Reference| ids.get(&reference.text.to_lowercase());
         let is_reversed = arrows
             .iter()
@@ -453,7 +453,7 @@ impl StructureReader {
         }
     }
 
-    /// Reads lists of ids next to the tasks, each of which can run after the one before it; only where no task names a dependency.
+    /// Reads lists of ids apart from the tasks, each of which can run after the previous one; only if no task names a dependency.
     fn wave_edges(&mut self, node: &OutlineNode) {
         const MAX_EDGES: usize = 250_000;
         if self.plan.has_dependencies() {
@@ -485,7 +485,7 @@ impl StructureReader {
         self.plan.guess(node.span, message);
     }
 
-    /// Reads dependencies that stand next to the list of tasks.
+    /// Reads dependencies next to the list of tasks.
     fn edges(&mut self, holder: &OutlineNode) {
         let end = |node: &OutlineNode, names: &[&str]| {
             let member = node.get(names)?;

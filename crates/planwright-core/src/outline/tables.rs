@@ -10,7 +10,7 @@ use super::task_keys as keys;
 use super::value::plain_key;
 use crate::text::Span;
 
-/// Columns that name the task, the surest first.
+/// Columns with the task's name, the most certain first.
 #[rustfmt::skip]
 const TITLES: &[&str] = &[
     "task", "title", "tasktitle", "taskname", "todo", "action", "actionitem", "workitem", "activity", "item", "work",
@@ -20,10 +20,10 @@ const TITLES: &[&str] = &[
     "descrizione",
 ];
 
-/// How many of these name nothing but tasks.
+/// How many of these only name tasks.
 const N_SURE_TITLES: usize = 9;
 
-/// Columns that say what else is to be known.
+/// Columns with further text about a task.
 #[rustfmt::skip]
 const DESCRIPTIONS: &[&str] = &[
     "description", "details", "detail", "notes", "note", "what", "summary", "comment", "comments",
@@ -49,7 +49,7 @@ impl Cell<'_> {
 pub(super) struct PlanTable {
     pub(super) plan: RawPlan,
     pub(super) place: Span,
-    /// Where its last row breaks off.
+    /// Where its last row is cut off.
     pub(super) cut: Option<Span>,
 }
 
@@ -83,7 +83,7 @@ pub(super) fn plans_of(lines: &[MarkdownLine<'_>]) -> Vec<PlanTable> {
     found
 }
 
-/// Returns the last row of a table where it has no bar at its end and all others have one: the text breaks off within it.
+/// Returns the last row of a table if only it has no bar at its end: the text was cut off there.
 fn broken_row(rows: &[MarkdownLine<'_>]) -> Option<Span> {
     let (last, others) = rows.split_last()?;
     let is_closed = |line: &MarkdownLine<'_>| line.text.trim_end().ends_with(['|', '│', '+']);
@@ -97,7 +97,7 @@ const END: MarkdownLine<'static> = MarkdownLine {
     at: 0,
 };
 
-/// Splits a row at its bars; one after a backslash, or in a span of code, belongs to a cell.
+/// Splits a row at its bars; a bar after a backslash, or in a code span, belongs to a cell.
 fn cells<'t>(line: &MarkdownLine<'t>) -> Vec<Cell<'t>> {
     let mut out = Vec::new();
     let (mut start, mut is_escaped, mut in_code) = (0, false, false);
@@ -155,7 +155,7 @@ impl Columns {
         let cells = |column: usize| rows().filter_map(move |row| row.get(column));
         let is_short =
             |column: &usize| cells(*column).all(|cell| !plain(cell.text).contains(' ') && cell.text.len() <= 16);
-        // `Step` and `Task` are ids where another column has the words.
+        // `Step` and `Task` are ids if another column has the words.
         let column_of = |key: &&str| names.iter().position(|name| name == key);
         let mut titles = TITLES.iter().filter_map(column_of);
         let title = titles
@@ -215,7 +215,7 @@ fn plan_of(rows: &[Vec<Cell<'_>>], label: Option<MarkdownLine<'_>>) -> Option<(R
     if !is_rule(rule) {
         return None;
     }
-    // Where borders stand between rows, a row of several lines would be read as several tasks.
+    // With borders between rows, a row of several lines would be read as several tasks.
     let parts = rows.split(is_rule).map(<[_]>::len).filter(|n_rows| *n_rows > 0);
     let (n_parts, longest) = parts.fold((0, 0), |(n, most), own| (n + 1, most.max(own)));
     if n_parts > 1 && longest > 1 {
@@ -241,7 +241,7 @@ struct TableRow<'r, 't> {
 }
 
 impl<'r, 't> TableRow<'r, 't> {
-    /// Returns the cell of a column, where it says something.
+    /// Returns the cell of a column, if it is not blank.
     fn cell(&self, column: Option<usize>) -> Option<&'r Cell<'t>> {
         self.cells.get(column?).filter(|cell| !is_none_word(cell.text))
     }
@@ -250,7 +250,7 @@ impl<'r, 't> TableRow<'r, 't> {
         self.cell(column).map(|cell| plain(cell.text))
     }
 
-    /// Returns the tasks that a cell names; none where the table has no such column.
+    /// Returns the tasks named in a cell; none without such a column.
     fn references(&self, column: Option<usize>) -> Option<Vec<Reference>> {
         let cell = self.cell(Some(column?)).into_iter();
         Some(
@@ -263,7 +263,7 @@ impl<'r, 't> TableRow<'r, 't> {
     fn details(&self) -> impl Iterator<Item = String> {
         self.columns.others.iter().filter_map(|(column, name)| {
             let cell = self.cell(Some(*column)).filter(|cell| !cell.text.is_empty())?;
-            // A number of the row says nothing else.
+            // The number of the row adds nothing.
             let is_id = IDS.contains(&plain_key(name).as_str()) || name.is_empty();
             let is_order = is_id && !cell.text.contains(' ');
             (!is_order).then(|| labelled(name, cell.text))

@@ -11,7 +11,7 @@ pub(super) fn members_with<'n>(node: &'n OutlineNode, names: &'n [&str]) -> impl
     node.members().iter().filter(is_one)
 }
 
-/// Returns the members that name what a task depends on.
+/// Returns the members that name dependencies.
 pub(super) fn dependency_members(node: &OutlineNode) -> impl Iterator<Item = &OutlineMember> {
     node.members()
         .iter()
@@ -84,7 +84,7 @@ pub(super) fn written_dependencies(node: &OutlineNode) -> Option<Vec<Reference>>
     Some(members.flat_map(|member| references_of(&member.value)).collect())
 }
 
-/// Returns the tasks that a value names.
+/// Returns the tasks named in a value.
 pub(super) fn references_of(node: &OutlineNode) -> Vec<Reference> {
     match &node.data {
         OutlineData::List(elements) => {
@@ -109,7 +109,7 @@ pub(super) fn references_of(node: &OutlineNode) -> Vec<Reference> {
 pub(super) fn reference_of(node: &OutlineNode) -> Option<Reference> {
     match &node.data {
         OutlineData::Object(_) => {
-            // Some trackers have links that hold nothing back.
+            // Some trackers have links that block nothing.
             let kind = node
                 .get(&["type", "kind", "relation"])
                 .and_then(|member| member.value.text());
@@ -140,8 +140,8 @@ pub(super) fn texts_of(node: &OutlineNode) -> Vec<String> {
     words.filter(|words| !words.is_empty()).collect()
 }
 
-/// Returns a value in words: the elements of a list with commas between them, `path: a.py, action: create` for an object. Nothing for
-/// `null`, `false` and what is empty.
+/// Returns a value in words: the elements of a list separated by commas, `path: a.py, action: create` for an object. Empty for `null`,
+/// `false` and empty values.
 pub(super) fn words_of_value(node: &OutlineNode) -> String {
     let mut out = String::new();
     write_words(node, &mut out, 0);
@@ -170,7 +170,7 @@ fn write_words(node: &OutlineNode, out: &mut String, depth: usize) {
     }
 }
 
-/// Adds an element or a member after those before it, where it says something.
+/// Adds an element or a member to the earlier ones, if it is not empty.
 fn write_part(key: &str, value: &OutlineNode, out: &mut String, depth: usize) {
     let n_before = out.len();
     if n_before > 0 && !out.ends_with(": ") {

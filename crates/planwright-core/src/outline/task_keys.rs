@@ -92,10 +92,10 @@ pub(super) const GROUP_LISTS: &[&str] = &[
     "phases", "milestones", "stages", "epics", "sprints", "waves", "sections", "groups", "features", "roadmap",
 ];
 
-/// Lists of one task's own small steps, where they are plain texts.
+/// Lists of one task's own small steps, if they are plain texts.
 pub(super) const OWN_STEPS: &[&str] = &["steps", "actions", "checklist", "substeps", "items", "todo", "todos"];
 
-/// Lists that hold no work, whatever their elements look like.
+/// Lists that never hold work.
 #[rustfmt::skip]
 pub(super) const NO_LISTS: &[&str] = &[
     "risks", "questions", "openquestions", "assumptions", "notes", "files", "agents", "people", "references", "edges",
@@ -118,7 +118,7 @@ pub(super) const WAVES: &[&str] = &[
 
 pub(super) const EDGES: &[&str] = &["edges", "links", "dependencies", "dependencygraph", "graph", "deps"];
 
-/// Returns whether a key or a column names what a task depends on.
+/// Returns whether a key or a column names dependencies.
 pub(super) fn is_dependency(key: &str) -> bool {
     let is_reverse = BLOCKS.contains(&key);
     #[rustfmt::skip]
@@ -128,7 +128,7 @@ pub(super) fn is_dependency(key: &str) -> bool {
     DEPENDENCIES.contains(&key) || !is_reverse && starts.iter().any(|start| key.starts_with(start))
 }
 
-/// Returns the state that a written status means, and what was guessed about it. An unchecked box or a question mark is never done.
+/// Returns the state that a written status means, and the guess about it, if any. An unchecked checkbox or a question mark is never done.
 pub(super) fn read_status(written: &str) -> (Option<State>, Option<String>) {
     let is_doubtful =
         written.contains(['?', '☐', '⬜', '🔲', '❌', '✗', '✘']) || written.contains("[ ]") || written.contains("[]");
@@ -146,7 +146,7 @@ pub(super) fn read_status(written: &str) -> (Option<State>, Option<String>) {
     }
 }
 
-/// Returns whether a status is an unchecked box alone.
+/// Returns whether a status is only an unchecked checkbox.
 fn is_bare_box(written: &str) -> bool {
     matches!(written.trim_start_matches(['-', '*', ' ']).trim(), "" | "[ ]" | "[]")
 }
@@ -163,7 +163,7 @@ pub(super) fn state_of(word: &str) -> Option<State> {
         "pending" | "todo" | "open" | "notstarted" | "planned" | "new" | "ready" | "queued" | "backlog" | "false"
         | "no" | "blocked" | "waiting" | "upnext" => State::Pending,
         _ => match word.trim() {
-            // Tools that print a list of work cross out the boxes of what is done.
+            // Tools that print a list of work cross out the checkboxes of done tasks.
             "✅" | "✔" | "✔️" | "✓" | "☑" | "☑️" | "☒" => State::Done,
             "🔄" | "⏳" | "🚧" | "🏗️" | "▶️" => State::Running,
             "⬜" | "☐" | "🔲" | "📋" => State::Pending,

@@ -1,8 +1,8 @@
-//! Values of JSON and YAML, with their places.
+//! Values of JSON and YAML, with their spans.
 
 use crate::text::Span;
 
-/// How deep values are read.
+/// The deepest nesting that is read.
 pub(super) const MAX_DEPTH: usize = 64;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -43,13 +43,13 @@ impl OutlineNode {
         }
     }
 
-    /// Returns the first member with one of these keys, in the order of the keys; they are compared as [`plain_key`] has them.
+    /// Returns the first member with one of these keys, in the order of the keys; they are compared in the form of [`plain_key`].
     pub(super) fn get(&self, keys: &[&str]) -> Option<&OutlineMember> {
         let find = |key: &&str| self.members().iter().find(|member| plain_key(&member.key) == **key);
         keys.iter().find_map(find)
     }
 
-    /// Returns a text that says something.
+    /// Returns a text that is not blank.
     pub(super) fn text(&self) -> Option<&str> {
         match &self.data {
             OutlineData::Text(text) if !text.trim().is_empty() => Some(text.trim()),

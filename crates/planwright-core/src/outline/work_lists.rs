@@ -1,4 +1,4 @@
-//! Decides which lists within a value are lists of tasks, by their keys and their elements.
+//! Decides which lists in a value are lists of tasks, by their keys and their elements.
 
 use std::collections::BTreeSet;
 
@@ -6,10 +6,10 @@ use super::task_keys as keys;
 use super::value::{MAX_DEPTH, OutlineData, OutlineMember, OutlineNode, plain_key};
 use crate::text::Span;
 
-/// How many values are looked at in search of lists.
+/// How many values are searched for lists.
 const MAX_LOOKED_AT: usize = 100_000;
 
-/// How many elements a list has at most whose elements are looked into.
+/// The largest list whose elements are searched.
 const MAX_WRAPPERS: usize = 16;
 
 /// A list of tasks within a value.
@@ -38,7 +38,7 @@ pub(super) fn find_lists<'n>(root: &'n OutlineNode, empty: &mut Option<Span>) ->
     Vec::new()
 }
 
-/// Returns a value as a list of tasks with nothing around it.
+/// Returns a whole value as a list of tasks.
 fn whole_list(root: &OutlineNode, is_strong: bool) -> FoundList<'_> {
     FoundList {
         key: "tasks",
@@ -52,13 +52,13 @@ fn is_object(node: &OutlineNode) -> bool {
     matches!(node.data, OutlineData::Object(_))
 }
 
-/// An object in which lists of tasks are looked for.
+/// An object that is searched for lists of tasks.
 struct ListParent<'n> {
     name: &'n str,
     /// The objects around it, the innermost first.
     around: Vec<&'n OutlineNode>,
     object: &'n OutlineNode,
-    /// Which element of a list it is or is in, counted over all lists.
+    /// The element of a list that it is or is in, counted over all lists.
     branch: usize,
 }
 
@@ -112,7 +112,7 @@ fn find_lists_in_objects<'n>(root: &'n OutlineNode, empty: &mut Option<Span>) ->
                 }
             }
         }
-        // Two elements of a list that hold a plan each are two answers.
+        // Two elements of a list with a plan each are two answers.
         if branches.len() > 1 {
             return Vec::new();
         }
@@ -126,7 +126,7 @@ fn find_lists_in_objects<'n>(root: &'n OutlineNode, empty: &mut Option<Span>) ->
         }
         level = below;
     }
-    // Tasks by their ids, with nothing around them.
+    // Tasks by their ids, without a wrapper.
     let is_map = root.members().len() > 1 && is_map_of_work(root);
     let has_sign = root.members().iter().any(|member| has_sign_of_work(&member.value));
     let map = (is_map && has_sign).then(|| whole_list(root, true));
@@ -139,7 +139,7 @@ pub(super) fn is_single_task(node: &OutlineNode) -> bool {
     has(&["id", "taskid", "key"]) && has(&["title", "task", "content", "summary"])
 }
 
-/// Returns the lists of tasks among the members of an object: the one with the best key, or all of those that have no common key.
+/// Returns the lists of tasks among the members of an object: the one with the best key, or all without a common key.
 fn lists_of<'n>(
     name: &'n str,
     object: &'n OutlineNode,
@@ -172,7 +172,7 @@ fn lists_of<'n>(
         }
         let is_in_part = rank.is_some() && !name.is_empty();
         let list = FoundList {
-            // A list within a named part is called by the name of the part.
+            // A list in a named part has the name of the part.
             key: if is_in_part { name } else { &member.key },
             node: &member.value,
             is_strong: is_list_key || elements.iter().any(has_sign_of_work),
@@ -203,7 +203,7 @@ fn are_work(elements: &[OutlineNode], may_be_text: bool) -> bool {
     others.peek().is_some() && others.all(|element| is_work(element, may_be_text))
 }
 
-/// Returns whether an element of a list can be a task; texts only where the key of the list says so.
+/// Returns whether an element of a list can be a task; texts only if the list's key allows it.
 fn is_work(element: &OutlineNode, may_be_text: bool) -> bool {
     match &element.data {
         OutlineData::Text(_) => may_be_text && element.text().is_some(),
@@ -225,7 +225,7 @@ fn is_work(element: &OutlineNode, may_be_text: bool) -> bool {
     }
 }
 
-/// Returns whether an object has a field that tasks have, and other records rarely.
+/// Returns whether an object has a field that is typical of tasks.
 fn has_sign_of_work(element: &OutlineNode) -> bool {
     let has = |keys: &[&str]| element.get(keys).is_some();
     let mut names = element.members().iter().map(|member| plain_key(&member.key));
@@ -254,7 +254,7 @@ pub(super) fn children_of<'n>(element: &'n OutlineNode, list_key: &str) -> Optio
     })
 }
 
-/// The same as [`is_work`] without a look further down, so that deep values cost no more than others.
+/// Like [`is_work`] without looking deeper, so that deep values cost no more than others.
 fn is_work_below(element: &OutlineNode) -> bool {
     let has_title = || {
         element

@@ -1,5 +1,4 @@
-//! Reads dependencies written apart from the tasks, in a section or in sentences. Never replaces an unclear section by an
-//! invented order.
+//! Reads dependencies written apart from the tasks, in a section or in sentences. Never replaces an unclear section by an invented order.
 
 use std::collections::HashSet;
 
@@ -15,17 +14,17 @@ use crate::text::{Span, visible};
 
 const MAX_EDGES: usize = 250_000;
 
-/// The longest words that are compared with titles.
+/// The longest text that is compared with titles.
 const MAX_TITLE: usize = 120;
 
-/// What a part of a text lists.
+/// The content of a part of a text.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum TextPart {
     Prose,
     Dependencies,
-    /// An order in which the tasks can be done: dependencies only where no others are written.
+    /// An order in which the tasks can be done: dependencies only if no others are written.
     Order,
-    /// Something that repeats dependencies, such as the critical path.
+    /// A repetition of dependencies, such as the critical path.
     Other,
 }
 
@@ -75,7 +74,7 @@ pub(super) fn add_links(plan: &mut RawPlan, lines: &[MarkdownLine<'_>], text: &s
     Ok(())
 }
 
-/// Adds links to the edges of a plan. `is_said` is whether the text says that arrows lead to dependencies.
+/// Adds links to the edges of a plan. `is_said` is whether the text says that arrows point to dependencies.
 fn add_edges(plan: &mut RawPlan, links: &[Resolved], is_said: bool) {
     let arrows: Vec<&Resolved> = links.iter().filter(|link| link.is_arrow).collect();
     let leads_back = |link: &&Resolved| {
@@ -95,7 +94,7 @@ fn add_edges(plan: &mut RawPlan, links: &[Resolved], is_said: bool) {
             true => (&link.before, &link.after),
             false => (&link.after, &link.before),
         };
-        // More than a plan may have are refused later.
+        // Edges beyond the limit of a plan are refused later.
         let n_left = MAX_EDGES.saturating_sub(plan.edges.len());
         let pairs = after.iter().flat_map(|owner| before.iter().map(move |on| (owner, on)));
         for (owner, on) in pairs.take(n_left) {
@@ -120,14 +119,14 @@ struct LinkReader<'p> {
     links: Vec<Resolved>,
     ordered: Vec<Resolved>,
     parallel: HashSet<usize>,
-    /// Lines that are not understood; where the number is not 0, they certainly name tasks.
+    /// Lines in an unknown form; those with a number above 0 certainly name tasks.
     doubts: Vec<(Span, usize)>,
 }
 
 impl LinkReader<'_> {
     fn read(&mut self, lines: &[MarkdownLine<'_>], places: &HashSet<u32>) {
         let mut part = TextPart::Prose;
-        // The level of the heading that began the part; none for a sentence.
+        // The level of the heading that started the part; none for a sentence.
         let mut level: Option<usize> = None;
         let (mut was_blank, mut has_lines) = (false, false);
         for line in lines {
@@ -149,7 +148,7 @@ impl LinkReader<'_> {
                 }
                 (LineKind::TableRow, _) => {}
                 _ if is_task => {
-                    // A list of tasks ends what a sentence began.
+                    // A list of tasks ends a part that a sentence started.
                     if level.is_none() {
                         part = TextPart::Prose;
                     }
@@ -218,7 +217,7 @@ impl LinkReader<'_> {
         if !name.is_id && name.text.len() > MAX_TITLE {
             return None;
         }
-        // The sentence belongs to none of the tasks.
+        // The sentence belongs to no task.
         let owner = self.plan.tasks.len();
         match self.index.find(self.plan, &reference(name, at), owner, 1) {
             NameLookup::Tasks {
@@ -229,14 +228,14 @@ impl LinkReader<'_> {
             NameLookup::Tasks {
                 tasks, by_place: true, ..
             } if name.is_id => Some(tasks),
-            // Words that one title has: the guess is named when the plan is resolved.
+            // Words of only one title: the guess is noted when the plan is resolved.
             NameLookup::Tasks { tasks, .. } if !name.is_id && tasks.len() == 1 => Some(tasks),
             NameLookup::Group(group) => self.index.members.get(group).cloned(),
             _ => None,
         }
     }
 
-    /// Returns a link where all of its names are tasks. In a section of dependencies, an id that names none stays, and is refused later.
+    /// Returns a link if all of its names are tasks. In a section of dependencies, an unknown id stays, and is refused later.
     fn resolved(&self, link: &Link, at: usize, is_section: bool) -> Option<Resolved> {
         let side = |names: &[SentenceName], others: &[SentenceName]| -> Option<(Vec<Reference>, Vec<usize>)> {
             let (mut found, mut found_tasks) = (Vec::new(), Vec::new());
@@ -264,7 +263,7 @@ impl LinkReader<'_> {
         let ((after, after_tasks), (before, before_tasks)) =
             (side(&link.after, &link.before)?, side(&link.before, &link.after)?);
         let place = after.first()?.place;
-        // Names of which none is a task are those of something else.
+        // If none of the names is a task, they are names of something else.
         (!after_tasks.is_empty() || !before_tasks.is_empty()).then_some(Resolved {
             after,
             before,
@@ -292,7 +291,7 @@ fn words_with_digits(text: &str) -> usize {
     words.filter(|word| word.contains(|c: char| c.is_ascii_digit())).count()
 }
 
-/// Returns what a heading announces.
+/// Returns the kind of part that a heading announces.
 fn part_of(title: &str) -> TextPart {
     let lower = plain(title).to_lowercase();
     let bare = lower.trim_start_matches(|c: char| !c.is_alphabetic());
@@ -318,7 +317,7 @@ fn part_of(title: &str) -> TextPart {
     part.map_or(TextPart::Prose, |(part, _)| *part)
 }
 
-/// Returns what a label such as "**Dependencies:**" at the start of a line announces, and its length.
+/// Returns the kind of part that a label such as "**Dependencies:**" at the start of a line announces, and its length.
 fn label_of(text: &str) -> Option<(TextPart, usize)> {
     let colon = text.find(':').filter(|at| *at <= 40)?;
     let part = part_of(text.get(..colon)?);

@@ -1,11 +1,11 @@
-//! Reads YAML as values with places. A value with an unquoted colon is read to the end of its line.
+//! Reads YAML as values with spans. A value with an unquoted colon is read to the end of its line.
 
 use super::mapped_text::MappedText;
 use super::value::{MAX_DEPTH, OutlineData, OutlineMember, OutlineNode};
 use crate::document::{NodeKind, NodeRef, yaml};
 use crate::text::{SourceText, Span};
 
-/// How many values an answer may have: aliases can repeat what they stand for.
+/// The limit of values in an answer: aliases can repeat their targets.
 const MAX_VALUES: usize = 200_000;
 
 pub(super) struct YamlValue {
@@ -14,8 +14,7 @@ pub(super) struct YamlValue {
     pub(super) repaired: Option<Span>,
 }
 
-/// Reads a part of a text. Refused where it is no sound YAML, with the place of the error where it is known, or has more values than are
-/// read.
+/// Reads a part of a text. Refuses invalid YAML, with the span of the error if known, and too many values.
 pub(super) fn read_yaml(source: &SourceText, span: Span) -> Result<YamlValue, Option<Span>> {
     let wrong = match read_sound(source, span) {
         Ok(node) => return Ok(YamlValue { node, repaired: None }),
@@ -55,7 +54,7 @@ fn with_quotes(text: &str, span: Span) -> Option<(MappedText, Span)> {
                 first.get_or_insert(Span::new(at + start, at + end));
                 out.copy(line.get(..start)?, at);
                 out.replace("'", at + start);
-                // A quote within is written twice.
+                // A quote inside it is doubled.
                 let mut from = start;
                 for (quote, _) in value.match_indices('\'') {
                     out.copy(line.get(from..start + quote + 1)?, at + from);
@@ -88,7 +87,7 @@ fn value_with_colon(line: &str) -> Option<(usize, usize)> {
     (is_key && is_plain && (trimmed.contains(": ") || trimmed.ends_with(':'))).then_some((start, body.len()))
 }
 
-/// Gives a value the places of the text before.
+/// Converts the spans of a value to those of the original text.
 fn place_before(node: &mut OutlineNode, text: &MappedText, original: &str, depth: usize) {
     node.span = text.span_before(node.span, original);
     if depth > MAX_DEPTH {

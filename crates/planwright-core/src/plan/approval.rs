@@ -3,13 +3,13 @@
 /// A verb that applies to a whole plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum PlanVerb {
-    /// Asks for it to be approved.
+    /// Submits it for approval.
     Submit,
-    /// Lets it be worked on.
+    /// Approves work on it.
     Approve,
-    /// Does not let it be worked on as it is.
+    /// Rejects it.
     Reject,
-    /// Gives it up.
+    /// Cancels it.
     Cancel,
 }
 
@@ -28,30 +28,30 @@ impl PlanVerb {
     }
 }
 
-/// Where the verbs lead from one status.
+/// The transitions from one status.
 #[derive(Debug)]
 pub struct PlanRow {
     /// The dialect's word for the status.
     pub from: &'static str,
-    /// The words for where `submit`, `approve`, `reject` and `cancel` lead; none where they are not allowed.
+    /// The new statuses after `submit`, `approve`, `reject` and `cancel`; none if not allowed.
     pub to: [Option<&'static str>; 4],
 }
 
-/// How a dialect's plans move, as data.
+/// The transitions of a dialect's plans, as data.
 #[derive(Debug)]
 pub struct PlanMachine {
-    /// A row for each status that its files can hold; none where its plans have no status that planwright moves.
+    /// A row for each status that its files can hold; empty if its plans have no status that planwright changes.
     pub rows: &'static [PlanRow],
-    /// The status of a plan whose file gives none.
+    /// The status of a plan without one in its file.
     pub unsaid: Option<&'static str>,
-    /// Why a verb that stands in no row leads nowhere: ends a sentence that begins with `cannot approve this plan:`.
+    /// Why a verb in no row has no effect: ends a sentence that begins with `cannot approve this plan:`.
     pub lacks: &'static str,
-    /// What there is instead.
+    /// The alternative.
     pub instead: &'static str,
 }
 
 impl PlanMachine {
-    /// Returns where a verb leads from a status; none where it is not allowed.
+    /// Returns the status after a verb; none if it is not allowed.
     pub fn outcome(&self, from: &str, verb: PlanVerb) -> Option<&'static str> {
         let row = self.rows.iter().find(|row| row.from == from)?;
         row.to[verb as usize]
@@ -69,7 +69,7 @@ impl PlanMachine {
         self.rows.iter().any(|row| row.from == status)
     }
 
-    /// Returns whether a verb leads anywhere from any status.
+    /// Returns whether a verb is allowed from any status.
     pub fn has(&self, verb: PlanVerb) -> bool {
         self.rows.iter().any(|row| row.to[verb as usize].is_some())
     }
@@ -83,30 +83,30 @@ pub static NO_PLAN_STATUS: PlanMachine = PlanMachine {
     instead: "name a task to approve or reject its work: `planwright approve TASK`; `planwright skip` leaves tasks out, `planwright archive` archives the plan; `planwright approve` approves it where `approval.required` is set",
 };
 
-/// Why a plan may not be run.
+/// Why a plan must not run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RunRefusal {
-    /// What lets it run without an approval.
+    /// The option that allows the run.
     pub lift: RunLift,
-    /// What is in the way.
+    /// The obstacle.
     pub message: &'static str,
-    /// What to do.
+    /// The next step for the user.
     pub help: &'static str,
 }
 
-/// What lets a plan run that would be refused.
+/// The option that allows a run that would be refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RunLift {
     /// The user's approval: `run --yes` gives it.
     Approval,
-    /// Another attempt at what failed: `run --retry-failed` makes it.
+    /// Another attempt at a failed task: `run --retry-failed` makes it.
     Retry,
-    /// Nothing that a run could be told.
+    /// No option of a run allows it.
     Nothing,
 }
 
 impl RunRefusal {
-    /// Returns a refusal that nothing lifts, from a message and what to do.
+    /// Returns a refusal that no option lifts, from a message and its help.
     pub const fn never((message, help): (&'static str, &'static str)) -> Self {
         RunRefusal {
             lift: RunLift::Nothing,

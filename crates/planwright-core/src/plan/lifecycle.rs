@@ -1,20 +1,19 @@
-//! A dialect's policy and wording as data: what satisfies a dependency, the order, the slots. Nothing downstream asks for the
-//! dialect.
+//! A dialect's policy and wording as data: what satisfies a dependency, the order, the slots. Later stages never ask for the dialect.
 
 use super::{Machine, State, Status};
 
-/// Which tasks go first among those that are ready.
+/// The order of tasks among those that are ready.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TaskOrder {
-    /// As they stand in the file.
+    /// In the order of the file.
     File,
-    /// Lower priority first, then as in the file.
+    /// Lower priority first, then the order of the file.
     Priority,
-    /// Earlier stage first, then as in the file.
+    /// Earlier stage first, then the order of the file.
     Stage,
 }
 
-/// How many tasks may run side by side.
+/// How many tasks may run in parallel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Slots {
     /// This many.
@@ -23,7 +22,7 @@ pub enum Slots {
     StageWidth(u32),
 }
 
-/// What the failure of a task does to those that depend on it.
+/// The effect of a task's failure on its dependents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnFailure {
     /// They stay pending until the task is retried.
@@ -37,7 +36,7 @@ pub enum OnFailure {
 /// A dialect's own sentences for findings that every dialect shares.
 #[derive(Debug)]
 pub struct Wording {
-    /// What the dialect calls a task.
+    /// The dialect's word for a task.
     pub task: &'static str,
     /// A task that depends on itself: headline and help.
     pub self_dependency: fn(task: &str) -> (String, String),
@@ -49,13 +48,13 @@ pub struct Wording {
     pub duplicate_id: fn(id: &str) -> (String, String),
     /// A plan without tasks: headline and help.
     pub empty: fn() -> (String, String),
-    /// The way on after an agent has reported that a stop condition was met.
+    /// The help after an agent has reported that a stop condition was met.
     pub after_stop: &'static str,
-    /// The way on after a task has failed for good, where that is not simply to try again; empty elsewhere.
+    /// The help after a task has finally failed, if that is not simply to retry; otherwise empty.
     pub after_failure: &'static str,
 }
 
-/// The sentences of dialects that have none of their own.
+/// The sentences of dialects without their own.
 pub static PLAIN_WORDING: Wording = Wording {
     task: "task",
     self_dependency: |task| {
@@ -95,26 +94,26 @@ pub static PLAIN_WORDING: Wording = Wording {
 /// A dialect's policy.
 #[derive(Debug)]
 pub struct Lifecycle {
-    /// Whether a skipped task satisfies those that depend on it.
+    /// Whether a skipped task satisfies its dependents.
     pub skipped_satisfies: bool,
-    /// What a failure does.
+    /// The effect of a failure.
     pub on_failure: OnFailure,
-    /// Who goes first.
+    /// The order among ready tasks.
     pub order: TaskOrder,
-    /// How many at once, unless the plan says.
+    /// How many tasks run in parallel by default.
     pub slots: Slots,
-    /// Whether a plan may be without tasks.
+    /// Whether a plan may have no tasks.
     pub may_be_empty: bool,
-    /// The dialect's words for pending, running, done, failed and skipped; empty where it has none.
+    /// The dialect's words for pending, running, done, failed and skipped; empty if it has none.
     pub words: [&'static str; 5],
-    /// How its tasks move.
+    /// The transitions of its tasks.
     pub machine: Machine,
     /// The dialect's own sentences.
     pub wording: &'static Wording,
 }
 
 impl Lifecycle {
-    /// Returns whether a dependency in this status lets its dependents start.
+    /// Returns whether a dependency with this status lets its dependents start.
     pub fn satisfies(&self, status: Status) -> bool {
         match status {
             Status::Done => true,
@@ -123,7 +122,7 @@ impl Lifecycle {
         }
     }
 
-    /// Returns the dialect's own word for a status; planwright's where it has none.
+    /// Returns the dialect's own word for a status; planwright's if it has none.
     pub fn word(&self, status: Status) -> &'static str {
         match status.state() {
             Some(state) => self.word_of(state),
@@ -131,7 +130,7 @@ impl Lifecycle {
         }
     }
 
-    /// Returns the dialect's own word for a state; planwright's where it has none.
+    /// Returns the dialect's own word for a state; planwright's if it has none.
     pub fn word_of(&self, state: State) -> &'static str {
         let word = match state {
             State::Pending => self.words[0],

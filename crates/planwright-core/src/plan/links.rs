@@ -1,51 +1,51 @@
-//! Dependencies resolved from names to task numbers, and the ones that could not be resolved. Judges nothing.
+//! Dependencies resolved from names to task indexes, and the ones that could not be resolved. Does not judge them.
 
 use std::collections::{HashMap, HashSet};
 use std::convert::Infallible;
 
 use super::{DependencyTarget, Plan, TaskName, Text};
 
-/// Something that keeps a dependency from being a plain edge.
+/// Why a dependency is no plain edge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LinkProblem {
     /// It names no task.
     Unknown {
-        /// The task that has it.
+        /// The dependent.
         task_ix: usize,
-        /// Its place in [`Plan::all_dependencies`].
+        /// Its index in [`Plan::all_dependencies`].
         dependency_ix: usize,
     },
-    /// It is not written as a reference at all.
+    /// It is no reference at all.
     Unreadable {
-        /// The task that has it.
+        /// The dependent.
         task_ix: usize,
-        /// Its place in [`Plan::all_dependencies`].
+        /// Its index in [`Plan::all_dependencies`].
         dependency_ix: usize,
     },
-    /// It names the task that has it.
+    /// It names its own task.
     ItSelf {
-        /// The task that has it.
+        /// The dependent.
         task_ix: usize,
-        /// Its place in [`Plan::all_dependencies`].
+        /// Its index in [`Plan::all_dependencies`].
         dependency_ix: usize,
     },
     /// The same task is named earlier in the same list.
     Repeated {
-        /// The task that has it.
+        /// The dependent.
         task_ix: usize,
-        /// Its place in [`Plan::all_dependencies`].
+        /// Its index in [`Plan::all_dependencies`].
         dependency_ix: usize,
-        /// The place of the earlier one.
+        /// The index of the earlier one.
         earlier_ix: usize,
     },
 }
 
-/// An edge: the task depended on, and where the dependency is written.
+/// An edge: the dependency, and where it is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Edge {
-    /// The task depended on.
+    /// The index of the dependency.
     pub to: u32,
-    /// Its place in [`Plan::all_dependencies`].
+    /// Its index in [`Plan::all_dependencies`].
     pub dependency_ix: u32,
 }
 
@@ -59,7 +59,7 @@ pub struct Links {
 }
 
 impl Links {
-    /// Resolves the dependencies of a plan. Where two tasks share an id, the first is meant.
+    /// Resolves the dependencies of a plan. If two tasks share an id, the first one is used.
     pub fn new(plan: &Plan) -> Self {
         let mut index = NameIndex::new(plan);
         let mut duplicate_ids = Vec::new();
@@ -82,7 +82,7 @@ impl Links {
     }
 
     fn resolve(&mut self, plan: &Plan, index: &NameIndex<'_>) {
-        // Which task last had an edge to each task, and where: finds repeats without a set per task.
+        // For each task, the last task with an edge to it, and its index: finds repeats without a set per task.
         let mut last: Vec<(u32, u32)> = vec![(u32::MAX, 0); plan.tasks().len()];
         for (task_ix, task) in plan.tasks().iter().enumerate() {
             self.starts.push(self.edges.len() as u32);
@@ -133,7 +133,7 @@ impl Links {
         self.edges.len()
     }
 
-    /// Returns what a task depends on.
+    /// Returns the dependencies of a task.
     pub fn of(&self, task_ix: usize) -> &[Edge] {
         match (self.starts.get(task_ix), self.starts.get(task_ix + 1)) {
             (Some(&start), Some(&end)) => &self.edges[start as usize..end as usize],
@@ -141,7 +141,7 @@ impl Links {
         }
     }
 
-    /// Returns what could not become an edge.
+    /// Returns the dependencies that are no edges.
     pub fn problems(&self) -> &[LinkProblem] {
         &self.problems
     }
@@ -151,20 +151,20 @@ impl Links {
         &self.duplicate_ids
     }
 
-    /// Returns the same edges by the task depended on.
+    /// Returns the same edges by dependency.
     pub fn reversed(&self) -> Dependents {
         let tasks = 0..self.n_tasks();
         let edges = tasks.flat_map(|task_ix| self.of(task_ix).iter().map(move |edge| (task_ix as u32, edge.to)));
         Dependents::new(self.n_tasks(), edges)
     }
 
-    /// Returns all tasks that some tasks depend on, directly or through others, the nearest first.
+    /// Returns all dependencies of some tasks, direct and indirect, the nearest first.
     pub fn before(&self, tasks: impl IntoIterator<Item = usize>) -> Vec<usize> {
         all_reached(tasks, |at| self.of(at).iter().map(|edge| edge.to))
     }
 }
 
-/// Calls with all tasks that are reached from some, the nearest first. Continues behind those for which the call returns true.
+/// Calls a function for all tasks that are reachable from some, the nearest first. Continues after those for which it returns true.
 fn each_reached<E, I: Iterator<Item = u32>>(
     from: impl IntoIterator<Item = usize>,
     next_of: impl Fn(usize) -> I,
@@ -197,7 +197,7 @@ fn all_reached<I: Iterator<Item = u32>>(
     all
 }
 
-/// Who depends on each task, in file order.
+/// The dependents of each task, in file order.
 #[derive(Clone, Debug)]
 pub struct Dependents {
     starts: Vec<u32>,
@@ -205,7 +205,7 @@ pub struct Dependents {
 }
 
 impl Dependents {
-    /// Turns edges from dependents to tasks around. They come in the order of the dependents.
+    /// Reverses edges from dependents to dependencies. They must be in the order of the dependents.
     pub(crate) fn new(n_tasks: usize, edges: impl Iterator<Item = (u32, u32)> + Clone) -> Self {
         let mut starts = vec![0u32; n_tasks + 1];
         edges.clone().for_each(|(_, to)| starts[to as usize + 1] += 1);
@@ -230,8 +230,8 @@ impl Dependents {
         }
     }
 
-    /// Calls with all tasks that depend on some tasks, directly or through others, the nearest first. Continues behind those for
-    /// which the call returns true.
+    /// Calls a function for all dependents of some tasks, direct and indirect, the nearest first. Continues after those for which it
+    /// returns true.
     pub(crate) fn each_behind<E>(
         &self,
         tasks: impl IntoIterator<Item = usize>,
@@ -240,7 +240,7 @@ impl Dependents {
         each_reached(tasks, |at| self.of(at).iter().copied(), each)
     }
 
-    /// Returns all of these tasks, the nearest first.
+    /// Returns all dependents of some tasks, direct and indirect, the nearest first.
     pub fn behind(&self, tasks: impl IntoIterator<Item = usize>) -> Vec<usize> {
         all_reached(tasks, |at| self.of(at).iter().copied())
     }
@@ -248,12 +248,12 @@ impl Dependents {
 
 const NOBODY: u32 = u32::MAX;
 
-/// Names to places. Plans number their tasks (`t1`, `US-001`), so that most names need no hashing: what follows the
-/// common prefix is a number, and the number a place in a table. Every hit is compared in full; the rest is hashed.
+/// Names to indexes. Plans number their tasks (`t1`, `US-001`), so most names need no hashing: after the common prefix comes a number,
+/// which is an index of a table. Every hit is compared in full; other names are hashed.
 struct NameIndex<'p> {
     prefix: &'p str,
     plan: &'p Plan,
-    /// For each number the task that has it, or `NOBODY`; about twice as long as the plan.
+    /// For each number its task, or `NOBODY`; about twice as long as the plan.
     numbered: Vec<u32>,
     others: HashMap<&'p str, u32>,
 }
@@ -279,7 +279,7 @@ impl<'p> NameIndex<'p> {
         }
     }
 
-    /// Returns the number in a name, where it has the common prefix and a table place.
+    /// Returns the number in a name, if it has the common prefix and fits the table.
     fn number_of(&self, name: &[u8]) -> Option<usize> {
         let digits = name.strip_prefix(self.prefix.as_bytes())?;
         if digits.is_empty() || digits.len() > 9 {
@@ -300,7 +300,7 @@ impl<'p> NameIndex<'p> {
                     return None;
                 }
                 earlier if self.is_named(earlier, bytes) => return Some(earlier as usize),
-                // The same number written otherwise, as in t1 and t01: two names after all.
+                // The same number in another notation, as in t1 and t01: two different names.
                 _ => {}
             }
         }
@@ -313,7 +313,7 @@ impl<'p> NameIndex<'p> {
         }
     }
 
-    /// Tasks named by number may have an id as well, and be referred to by it.
+    /// Adds the ids of tasks that are named by number, because dependencies may use them.
     fn add_second_names(&mut self, plan: &'p Plan, duplicates: &mut Vec<(usize, usize)>) {
         for (task_ix, task) in plan.tasks().iter().enumerate() {
             if matches!(task.name, TaskName::Number(_))

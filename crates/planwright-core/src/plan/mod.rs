@@ -18,7 +18,7 @@ pub use readiness::{PlanProgress, Readiness, StartVerdict, Wait};
 pub(crate) use transition::TaskFate;
 pub use transition::{Machine, State, StateCounts, Verb};
 
-/// A field of a plan or a task, by what it means. Each dialect has its own name for those it knows.
+/// A field of a plan or a task, by its meaning. Each dialect has its own names for its fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[expect(missing_docs, reason = "the names say it; the dialect pages define each one")]
 #[repr(u8)]
@@ -100,20 +100,20 @@ pub enum Field {
     Wave,
 }
 
-/// A piece of text in a plan: where it stands, and what it says. Resolved through [`Plan::str`].
+/// A piece of text in a plan: its span, and its characters. Resolved through [`Plan::str`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Text {
     start: u32,
-    /// Low 30 bits: length, or nothing for a decoded text. High bits: how to find the characters.
+    /// Low 30 bits: the length, or zero for a decoded text. High bits: how to find the characters.
     len: u32,
 }
 
 impl Text {
-    /// An empty text that stands nowhere yet.
+    /// An empty text without a position.
     const NOWHERE: Text = Text { start: 0, len: 0 };
 }
 
-/// What the only task of a new plan says where a dialect allows no plan without tasks.
+/// The text of the only task of a new plan, if a dialect requires a task.
 pub const PLACEHOLDER: &str = "Describe the first task";
 
 const BARE: u32 = 0;
@@ -121,7 +121,7 @@ const QUOTED: u32 = 1 << 30;
 const DECODED: u32 = 2 << 30;
 const LEN_MASK: u32 = (1 << 30) - 1;
 
-/// A value in a plan, with its place.
+/// A value in a plan, with its span.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FieldValue {
     /// Text.
@@ -136,7 +136,7 @@ pub enum FieldValue {
     Null(Span),
     /// A list of texts or numbers: see [`Plan::items`].
     List(ListId),
-    /// Anything else the dialect carries without looking inside.
+    /// Any other value, which the dialect carries unread.
     Opaque(Span),
 }
 
@@ -151,7 +151,7 @@ struct List {
     len: u32,
 }
 
-/// A field that is present, and its value.
+/// An existing field, and its value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FieldEntry {
     /// Which field.
@@ -160,7 +160,7 @@ pub struct FieldEntry {
     pub value: FieldValue,
 }
 
-/// What became of a task.
+/// The status of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
     /// Not started.
@@ -171,11 +171,11 @@ pub enum Status {
     Done,
     /// Tried without success.
     Failed,
-    /// Left out, by the user or because of a failed dependency.
+    /// Skipped, by the user or because of a failed dependency.
     Skipped,
     /// Waiting for something outside the plan; carries the reason.
     Blocked(Text),
-    /// A word the dialect does not know; a diagnostic says so. Never counts as done or ready.
+    /// A word that the dialect does not know, with a diagnostic. Never counts as done or ready.
     Unknown(Text),
 }
 
@@ -186,41 +186,41 @@ impl Status {
     }
 }
 
-/// How users name a task.
+/// The name of a task for users.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TaskName {
     /// By its id.
     Id(Text),
-    /// By its number, counted as the dialect counts.
+    /// By its number, in the dialect's counting.
     Number(u32),
-    /// It has none: a diagnostic says so.
+    /// No name, which a diagnostic reports.
     Missing,
 }
 
-/// What a dependency refers to, as written.
+/// The target of a dependency, as written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DependencyTarget {
     /// A task's id.
     Id(Text),
-    /// A place in the list of tasks, counted from 0.
+    /// An index in the list of tasks.
     Position(u32),
-    /// A number that is no task's.
+    /// A number without a task.
     NoSuchNumber,
-    /// Not a reference at all: the dialect has already said so.
+    /// No reference at all: the dialect has reported it.
     Unreadable,
 }
 
 /// One dependency as written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Dependency {
-    /// Where it is written.
+    /// Its span.
     pub span: Span,
-    /// What it refers to.
+    /// Its target.
     pub target: DependencyTarget,
 }
 
 impl Dependency {
-    /// Returns a dependency that is there, but whose target cannot be read: it is never satisfied.
+    /// Returns a dependency with an unreadable target: it is never satisfied.
     pub fn unreadable(span: Span) -> Self {
         Dependency {
             span,
@@ -232,29 +232,29 @@ impl Dependency {
 /// One task.
 #[derive(Clone, Copy, Debug)]
 pub struct Task {
-    /// The whole task.
+    /// The span of the whole task.
     pub span: Span,
-    /// How users name it.
+    /// Its name for users.
     pub name: TaskName,
-    /// What became of it.
+    /// Its status.
     pub status: Status,
-    /// Where its status is written; the task itself where it is not.
+    /// The span of its status; the task itself if it has none.
     pub status_span: Span,
-    /// Lower runs first among ready tasks, where the dialect orders by it.
+    /// The lowest starts first among ready tasks, if the dialect orders by priority.
     pub priority: Priority,
-    /// Which stage it belongs to, where the plan has stages: a stage starts when all earlier ones are satisfied.
+    /// Its stage, if the plan has stages: a stage starts when all earlier ones are satisfied.
     pub stage: u32,
-    /// True where the file says that it is to be skipped although it is pending.
+    /// Whether the file marks it to be skipped although it is pending.
     pub held: bool,
-    /// True where it must not run beside others.
+    /// Whether it must not run in parallel with others.
     pub alone: bool,
-    /// True where it has failed, and a retry offers it again.
+    /// Whether it has failed, and a retry offers it again.
     pub offered: bool,
     entries: Slice,
     dependencies: Slice,
 }
 
-/// A rank as written, ordered totally.
+/// A priority as written, totally ordered.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Priority(pub f64);
 
@@ -285,7 +285,7 @@ impl Slice {
     }
 }
 
-/// A plan as read: complete where the file is sound, partial where it is not.
+/// A plan as read: complete if the file is valid, otherwise partial.
 #[derive(Clone, Debug)]
 pub struct Plan {
     source: SourceText,
@@ -298,18 +298,17 @@ pub struct Plan {
     tasks: Vec<Task>,
     /// The dialect's name.
     pub dialect: &'static str,
-    /// Which of the dialect's forms this is: `v3`, `minimal`, `flat`.
+    /// The dialect's form: `v3`, `minimal`, `flat`.
     pub form: &'static str,
     /// Policy of the dialect, as data.
     pub lifecycle: &'static Lifecycle,
-    /// How many tasks may run side by side.
+    /// How many tasks may run in parallel.
     pub slots: Slots,
-    /// Whether [`Task::stage`] means anything.
+    /// Whether [`Task::stage`] is used.
     pub has_stages: bool,
-    /// Where the list of tasks stands; none where the file has no such list.
+    /// The span of the list of tasks; none if the file has no such list.
     pub tasks_span: Option<Span>,
-    /// Syntax errors make it uncertain what stands where: what the plan lacks may be unread, and what it has may belong
-    /// to another task.
+    /// Whether syntax errors make the structure uncertain: missing values may be unread, and existing ones may belong to another task.
     pub is_doubtful: bool,
 }
 
@@ -324,7 +323,7 @@ impl Plan {
         &self.tasks
     }
 
-    /// Returns what a text says.
+    /// Returns the characters of a text.
     #[inline]
     pub fn str(&self, text: Text) -> &str {
         if text.len & !LEN_MASK == DECODED {
@@ -335,7 +334,7 @@ impl Plan {
         self.source.as_str().get(start..end).unwrap_or("")
     }
 
-    /// Returns the bytes of a text: quicker than its characters, and enough to compare.
+    /// Returns the bytes of a text: faster than its characters, and enough to compare.
     #[inline]
     pub(crate) fn bytes(&self, text: Text) -> &[u8] {
         if text.len & !LEN_MASK == DECODED {
@@ -346,7 +345,7 @@ impl Plan {
         self.source.as_str().as_bytes().get(start..end).unwrap_or(&[])
     }
 
-    /// Returns where a text stands, quotes included.
+    /// Returns the span of a text, with quotes.
     pub fn text_span(&self, text: Text) -> Span {
         match text.len & !LEN_MASK {
             DECODED => self
@@ -363,7 +362,7 @@ impl Plan {
         }
     }
 
-    /// Returns where a value stands.
+    /// Returns the span of a value.
     pub fn span(&self, value: FieldValue) -> Span {
         match value {
             FieldValue::Text(text) => self.text_span(text),
@@ -410,12 +409,12 @@ impl Plan {
         find(self.entries(task), field)
     }
 
-    /// Returns a text field of the plan itself; none where it is absent or not text.
+    /// Returns a text field of the plan itself; none if it is missing or not text.
     pub fn head_str(&self, field: Field) -> Option<&str> {
         self.head_value(field).and_then(|value| self.as_str(value))
     }
 
-    /// Returns a text field of a task; none where it is absent or not text.
+    /// Returns a text field of a task; none if it is missing or not text.
     pub fn task_str(&self, task: &Task, field: Field) -> Option<&str> {
         self.value(task, field).and_then(|value| self.as_str(value))
     }
@@ -449,23 +448,23 @@ impl Plan {
         task.dependencies.of(&self.dependencies)
     }
 
-    /// Returns all dependencies, those of one task after those of the one before it.
+    /// Returns all dependencies, in the order of their tasks.
     pub fn all_dependencies(&self) -> &[Dependency] {
         &self.dependencies
     }
 
-    /// Returns where a task's dependencies begin in [`Plan::all_dependencies`].
+    /// Returns the index of a task's first dependency in [`Plan::all_dependencies`].
     pub fn first_dependency(&self, task: &Task) -> usize {
         task.dependencies.first as usize
     }
 
-    /// Returns whether a task lets those that depend on it start: by its status, or because it will be skipped.
+    /// Returns whether a task lets its dependents start: by its status, or because it will be skipped.
     pub fn satisfies(&self, task: &Task) -> bool {
         let will_be_skipped = task.held && task.status == Status::Pending && self.lifecycle.skipped_satisfies;
         self.lifecycle.satisfies(task.status) || will_be_skipped
     }
 
-    /// Returns how users name a task: its id, or its number as the dialect counts.
+    /// Returns the name of a task for users: its id, or its number in the dialect's counting.
     pub fn task_name(&self, task_ix: usize) -> Cow<'_, str> {
         match self.tasks.get(task_ix).map(|task| task.name) {
             Some(TaskName::Id(id)) => Cow::Borrowed(self.str(id)),
@@ -474,7 +473,7 @@ impl Plan {
         }
     }
 
-    /// Returns a task's id, whether users name it by that or by its number.
+    /// Returns a task's id, even if its name is a number.
     pub fn task_id(&self, task: &Task) -> Option<Text> {
         match (task.name, self.value(task, Field::Id)) {
             (TaskName::Id(id), _) | (_, Some(FieldValue::Text(id))) => Some(id),
@@ -482,7 +481,7 @@ impl Plan {
         }
     }
 
-    /// Returns where a task's name stands; the task itself where it has no name of its own.
+    /// Returns the span of a task's name; the task itself if it has no name.
     pub fn name_span(&self, task: &Task) -> Span {
         match task.name {
             TaskName::Id(id) => self.text_span(id),
@@ -496,7 +495,7 @@ impl Plan {
         }
     }
 
-    /// Returns the text that says what a task is: its title, else its description.
+    /// Returns the text that describes a task: its title, otherwise its description.
     pub fn task_title(&self, task: &Task) -> &str {
         [Field::Title, Field::Description, Field::Goal]
             .into_iter()
@@ -504,13 +503,13 @@ impl Plan {
             .unwrap_or("")
     }
 
-    /// Returns the first line of what a task is, as git shows the subject of a message: descriptions may have several paragraphs.
+    /// Returns the first line of a task's text, like the subject of a git message: descriptions may have several paragraphs.
     pub fn task_subject(&self, task: &Task) -> &str {
         let text = self.task_title(task);
         text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("")
     }
 
-    /// Returns the plan's title, else its goal.
+    /// Returns the plan's title, otherwise its goal.
     pub fn title(&self) -> &str {
         [Field::Title, Field::Goal, Field::Project, Field::Description]
             .into_iter()
@@ -518,7 +517,7 @@ impl Plan {
             .unwrap_or("")
     }
 
-    /// Returns whether the only task has the text of the placeholder of a new plan, and is pending.
+    /// Returns whether the only task has the placeholder text of a new plan, and is pending.
     pub fn is_placeholder_alone(&self) -> bool {
         let is_one = |task: &Task| task.status == Status::Pending && self.task_title(task).trim() == PLACEHOLDER;
         matches!(self.tasks.as_slice(), [only] if is_one(only))
@@ -543,14 +542,14 @@ fn find(entries: &[FieldEntry], field: Field) -> Option<FieldValue> {
         .map(|entry| entry.value)
 }
 
-/// Puts a plan together while a dialect reads. Tasks come one after another, the plan's own fields in between or after.
+/// Builds a plan while a dialect reads. Tasks are added in order, the plan's own fields in between or after.
 pub struct PlanBuilder {
     plan: Plan,
     head: Vec<FieldEntry>,
 }
 
 impl PlanBuilder {
-    /// Begins a plan.
+    /// Starts a plan.
     pub fn new(source: &SourceText, dialect: &'static str, form: &'static str, lifecycle: &'static Lifecycle) -> Self {
         PlanBuilder {
             plan: Plan {
@@ -574,14 +573,14 @@ impl PlanBuilder {
         }
     }
 
-    /// Makes room for this many tasks with this many fields each.
+    /// Reserves space for this many tasks with this many fields each.
     pub fn reserve(&mut self, n_tasks: usize, n_fields: usize) {
         self.plan.tasks.reserve(n_tasks);
         self.plan.entries.reserve(n_tasks * n_fields);
         self.plan.dependencies.reserve(n_tasks);
     }
 
-    /// Returns a text whose characters stand in the file between quotes.
+    /// Returns a text whose characters are in the file between quotes.
     pub fn quoted_text(&self, inner: Span) -> Text {
         Text {
             start: inner.start,
@@ -589,7 +588,7 @@ impl PlanBuilder {
         }
     }
 
-    /// Returns a text whose characters stand in the file as they are.
+    /// Returns a text whose characters are in the file unchanged.
     pub fn bare_text(&self, span: Span) -> Text {
         Text {
             start: span.start,
@@ -597,7 +596,7 @@ impl PlanBuilder {
         }
     }
 
-    /// Returns a text whose characters differ from the file's, as escapes and folded lines do.
+    /// Returns a text whose characters differ from the file's, as with escapes and folded lines.
     pub fn decoded_text(&mut self, span: Span, value: &str) -> Text {
         self.plan.decoded.push((span, value.into()));
         Text {
@@ -606,12 +605,12 @@ impl PlanBuilder {
         }
     }
 
-    /// Begins a list of scalars; its items come one by one, and no other list between them.
+    /// Starts a list of scalars; its items are added one by one, with no other list in between.
     pub fn begin_list(&self) -> usize {
         self.plan.items.len()
     }
 
-    /// Adds an item to the list that was begun last.
+    /// Adds an item to the list that was started last.
     pub fn list_item(&mut self, item: FieldValue) {
         self.plan.items.push(item);
     }
@@ -638,7 +637,7 @@ impl PlanBuilder {
         self.head.push(FieldEntry { field, value });
     }
 
-    /// Adds a task with its fields and dependencies and returns its place.
+    /// Adds a task with its fields and dependencies, and returns its index.
     pub fn task(
         &mut self,
         span: Span,
@@ -679,14 +678,14 @@ impl PlanBuilder {
         &mut self.plan.tasks[task_ix]
     }
 
-    /// Replaces what a dependency refers to, once all tasks are known.
+    /// Replaces the targets of dependencies after all tasks are known.
     pub fn retarget(&mut self, mut target_of: impl FnMut(&Dependency) -> DependencyTarget) {
         for dependency in &mut self.plan.dependencies {
             dependency.target = target_of(dependency);
         }
     }
 
-    /// Returns the plan as far as it is built.
+    /// Returns the plan so far.
     pub fn plan(&mut self) -> &mut Plan {
         &mut self.plan
     }

@@ -7,27 +7,27 @@ use super::links::Links;
 use super::{Plan, Slots, Status, Task, TaskOrder};
 use crate::text::Span;
 
-/// One reason a pending task may not start.
+/// One reason why a pending task may not start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wait {
     /// It waits for another task.
     For {
         /// The task waited for.
         task_ix: usize,
-        /// Where the dependency is written.
+        /// The span of the dependency.
         span: Span,
     },
     /// It names a task that does not exist.
     ForNobody {
-        /// Where the dependency is written.
+        /// The span of the dependency.
         span: Span,
     },
-    /// An earlier stage is not finished; this is its first unfinished task.
+    /// An earlier stage is not finished.
     ForStage {
-        /// A task of the earlier stage.
+        /// The first unfinished task of the earlier stage.
         task_ix: usize,
     },
-    /// The file holds it back.
+    /// The file marks it to be skipped.
     Held,
 }
 
@@ -42,45 +42,45 @@ pub enum StartVerdict {
     Waits(Vec<Wait>),
 }
 
-/// How far a plan is.
+/// The progress of a plan.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PlanProgress {
     /// All tasks.
     pub total: usize,
     /// Not started.
     pub pending: usize,
-    /// Under way.
+    /// Being worked on.
     pub running: usize,
     /// Finished.
     pub done: usize,
     /// Failed.
     pub failed: usize,
-    /// Left out.
+    /// Skipped.
     pub skipped: usize,
     /// Blocked from outside, or with an unknown status.
     pub blocked: usize,
 }
 
-/// Answers about one plan as it stands.
+/// Answers questions about the present state of one plan.
 pub struct Readiness<'p> {
     plan: &'p Plan,
     links: &'p Links,
-    /// The first stage that is not finished, and its first unfinished task.
+    /// The first unfinished stage, and its first unfinished task.
     open_stage: Option<(u32, usize)>,
-    /// Unknown dependencies by task, sorted: (task, where).
+    /// Unknown dependencies by task, sorted: the task and the span.
     unknown: Cow<'p, [(usize, Span)]>,
 }
 
-/// What answers about a plan need to know of all its tasks, kept while tasks change their states.
+/// Data about all tasks of a plan, kept up to date while tasks change their states.
 #[derive(Clone, Debug)]
 pub(crate) struct Overview {
-    /// The unfinished tasks by stage, where the plan has stages.
+    /// The unfinished tasks by stage, if the plan has stages.
     unfinished: BTreeSet<(u32, usize)>,
     unknown: Vec<(usize, Span)>,
 }
 
 impl Overview {
-    /// Looks at a plan once.
+    /// Collects the data of a plan once.
     pub(crate) fn new(plan: &Plan, links: &Links) -> Self {
         let tasks = plan.tasks().iter().enumerate().filter(|_| plan.has_stages);
         let unfinished = tasks.filter(|(_, task)| !plan.satisfies(task));
@@ -90,7 +90,7 @@ impl Overview {
         }
     }
 
-    /// Takes note of a task that is in another state by now.
+    /// Updates the data after a task has changed its state.
     pub(crate) fn update(&mut self, plan: &Plan, task_ix: usize) {
         let Some(task) = plan.tasks().get(task_ix).filter(|_| plan.has_stages) else {
             return;
@@ -103,7 +103,7 @@ impl Overview {
     }
 }
 
-/// Returns whether a task may start once nothing is in its way: it is pending, or has failed and is offered again.
+/// Returns whether a task may start if nothing blocks it: it is pending, or has failed and is offered again.
 fn is_open(task: &Task) -> bool {
     task.status == Status::Pending || task.offered
 }
@@ -122,7 +122,7 @@ fn unknown(plan: &Plan, links: &Links) -> Vec<(usize, Span)> {
 }
 
 impl<'p> Readiness<'p> {
-    /// Looks at a plan once.
+    /// Collects the data of a plan once.
     pub fn new(plan: &'p Plan, links: &'p Links) -> Self {
         let unfinished = |(_, task): &(usize, &super::Task)| !plan.satisfies(task);
         let open_stage = plan
@@ -140,7 +140,7 @@ impl<'p> Readiness<'p> {
         }
     }
 
-    /// Answers by what is known already.
+    /// Uses data that is already collected.
     pub(crate) fn with(plan: &'p Plan, links: &'p Links, overview: &'p Overview) -> Self {
         Readiness {
             plan,
@@ -160,7 +160,7 @@ impl<'p> Readiness<'p> {
         self.may_start(task_ix, open_stage, |ix| self.satisfied(ix))
     }
 
-    /// Returns whether a task may start where these tasks are satisfied, and this is the first stage that is not finished.
+    /// Returns whether a task may start if these tasks are satisfied, and this is the first unfinished stage.
     fn may_start(&self, task_ix: usize, open_stage: Option<u32>, satisfied: impl Fn(usize) -> bool) -> bool {
         let task = &self.plan.tasks()[task_ix];
         is_open(task)
@@ -170,7 +170,7 @@ impl<'p> Readiness<'p> {
             && self.unknown_of(task_ix).is_empty()
     }
 
-    /// Returns whether a task may start now, and if not, every reason.
+    /// Returns whether a task may start now, and otherwise every reason.
     pub fn verdict(&self, task_ix: usize) -> StartVerdict {
         let task = &self.plan.tasks()[task_ix];
         if !is_open(task) {
@@ -184,7 +184,7 @@ impl<'p> Readiness<'p> {
         }
     }
 
-    /// Returns every reason for which a task could not start if it were pending.
+    /// Returns every reason why a task could not start if it were pending.
     pub fn waits(&self, task_ix: usize) -> Vec<Wait> {
         let task = &self.plan.tasks()[task_ix];
         let mut waits = Vec::new();
@@ -212,7 +212,7 @@ impl<'p> Readiness<'p> {
         waits
     }
 
-    /// Returns the ready tasks in the order the dialect would start them.
+    /// Returns the ready tasks in the order in which the dialect would start them.
     pub fn ready(&self) -> Vec<usize> {
         let mut ready: Vec<usize> = (0..self.plan.tasks().len()).filter(|&ix| self.is_ready(ix)).collect();
         let tasks = self.plan.tasks();
@@ -224,7 +224,7 @@ impl<'p> Readiness<'p> {
         ready
     }
 
-    /// Returns the ready tasks to start now: as many as there are free slots, and none beside one that must run alone.
+    /// Returns the ready tasks to start now: as many as there are free slots, and none in parallel with one that must run alone.
     pub fn offered(&self) -> Vec<usize> {
         let mut ready = self.ready();
         let is_alone = |ix: usize| self.plan.tasks()[ix].alone;
@@ -263,7 +263,7 @@ impl<'p> Readiness<'p> {
         behind.filter(|&ix| ix != task_ix && !self.satisfied(ix)).count()
     }
 
-    /// Returns how many more tasks could start side by side with those that run.
+    /// Returns how many more tasks could start in parallel with the running ones.
     pub fn free_slots(&self) -> usize {
         let running = self.progress().running;
         let slots = match self.plan.slots {
@@ -282,7 +282,7 @@ impl<'p> Readiness<'p> {
         slots.saturating_sub(running)
     }
 
-    /// Returns how far the plan is.
+    /// Returns the progress of the plan.
     pub fn progress(&self) -> PlanProgress {
         let mut progress = PlanProgress {
             total: self.plan.tasks().len(),

@@ -6,19 +6,19 @@ use super::{Plan, Status, Task, Text};
 /// What a user or an agent does to a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Verb {
-    /// Begins work on it.
+    /// Starts work on it.
     Start,
-    /// Says that it is finished.
+    /// Marks it as finished.
     Done,
-    /// Says that it was tried without success.
+    /// Marks it as failed.
     Fail,
-    /// Leaves it out.
+    /// Skips it.
     Skip,
     /// Tries it again at once.
     Retry,
-    /// Has it wait for something outside the plan.
+    /// Blocks it on something outside the plan.
     Block,
-    /// Makes it as if it had never been started.
+    /// Makes it pending, as if it had never started.
     Reset,
 }
 
@@ -48,7 +48,7 @@ impl Verb {
     }
 }
 
-/// A status without what comes with it.
+/// A status without its data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum State {
     /// Not started.
@@ -59,7 +59,7 @@ pub enum State {
     Done,
     /// Tried without success.
     Failed,
-    /// Left out.
+    /// Skipped.
     Skipped,
     /// Waiting for something outside the plan.
     Blocked,
@@ -88,14 +88,14 @@ impl State {
         }
     }
 
-    /// Returns the state of a word, as a journal has it.
+    /// Returns the state of a word in a journal.
     pub fn from_word(word: &str) -> Option<Self> {
         State::ALL.into_iter().find(|state| state.as_str() == word)
     }
 }
 
 impl Status {
-    /// Returns the state; none for a word the dialect does not know.
+    /// Returns the state; none for a word that the dialect does not know.
     pub fn state(self) -> Option<State> {
         Some(match self {
             Status::Pending => State::Pending,
@@ -109,25 +109,25 @@ impl Status {
     }
 }
 
-/// How a dialect's tasks move, as data.
+/// The transitions of a dialect's tasks, as data.
 #[derive(Debug)]
 pub struct Machine {
-    /// The states its files can hold. The others are known from planwright's journal alone.
+    /// The states that its files can hold. The others are only in planwright's journal.
     pub written: &'static [State],
     /// Whether a task may be blocked.
     pub can_block: bool,
     /// Whether a task that was started or has failed may be skipped without a reset.
     pub skips_attempted: bool,
-    /// Whether a failure counts, and only the last of the allowed ones ends the task.
+    /// Whether failures are counted, and only the last allowed one ends the task.
     pub counts_retries: bool,
-    /// Whether skipping a task skips all that depend on it.
+    /// Whether skipping a task skips all its dependents.
     pub skip_cascades: bool,
-    /// Whether the file keeps a task as failed that is offered again: the journal remembers the retry until the task starts.
+    /// Whether a failed task that is offered again stays failed in the file: the journal stores the retry until the task starts.
     pub retry_stays_failed: bool,
 }
 
 impl Machine {
-    /// The machine of most dialects: five states, and nothing beyond what every dialect allows.
+    /// The machine of most dialects: five states, and only what every dialect allows.
     pub const PLAIN: Machine = Machine {
         written: &[
             State::Pending,
@@ -143,7 +143,7 @@ impl Machine {
         retry_stays_failed: false,
     };
 
-    /// Returns where a verb leads from a state; none where it is not allowed. `force` opens what is finished.
+    /// Returns the state after a verb; none if it is not allowed. `force` reopens finished tasks.
     pub fn outcome(&self, from: State, verb: Verb, force: bool) -> Option<State> {
         match (from, verb) {
             (State::Pending, Verb::Start) => Some(State::Running),
@@ -160,7 +160,7 @@ impl Machine {
         }
     }
 
-    /// Returns the verbs that are allowed from a state, those that need force left out.
+    /// Returns the verbs that are allowed from a state without force.
     pub fn allowed(&self, from: State) -> impl Iterator<Item = Verb> {
         Verb::ALL
             .into_iter()
@@ -173,7 +173,7 @@ impl Machine {
     }
 }
 
-/// What became of a task, as far as it can be told without its text.
+/// The state of a task, as far as known without its text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TaskFate {
     status: Status,
@@ -181,7 +181,7 @@ pub(crate) struct TaskFate {
 }
 
 impl TaskFate {
-    /// Returns the fate of a task; none where a word of the text belongs to it.
+    /// Returns the fate of a task; none if a word of the text is part of it.
     pub(crate) fn of(task: &Task) -> Option<Self> {
         let has_words = matches!(task.status, Status::Blocked(_) | Status::Unknown(_));
         (!has_words).then_some(TaskFate {
@@ -190,7 +190,7 @@ impl TaskFate {
         })
     }
 
-    /// Returns the fate of a task whose text says nothing of what became of it.
+    /// Returns the fate of a task whose text has no status.
     pub(crate) fn unwritten(task: &Task) -> Self {
         TaskFate {
             status: Status::Pending,
@@ -199,7 +199,7 @@ impl TaskFate {
     }
 }
 
-/// How many tasks of a plan are in which state.
+/// The number of a plan's tasks in each state.
 #[derive(Clone, Copy, Debug)]
 pub struct StateCounts {
     n_tasks: usize,
@@ -212,7 +212,7 @@ impl StateCounts {
         StateCounts::of_states(plan.tasks().iter().map(|task| task.status.state()))
     }
 
-    /// Counts states; none stands for an unknown status.
+    /// Counts states; none is an unknown status.
     pub fn of_states(states: impl Iterator<Item = Option<State>>) -> Self {
         let mut tally = StateCounts {
             n_tasks: 0,
@@ -227,7 +227,7 @@ impl StateCounts {
         tally
     }
 
-    /// Takes note of a task that goes from one state to another.
+    /// Updates the counts after a task's move between states.
     pub fn take(&mut self, from: State, to: State) {
         let n_from = &mut self.n_in[from as usize];
         *n_from = n_from.saturating_sub(1);
@@ -239,15 +239,14 @@ impl StateCounts {
         self.n_in[state as usize] > 0
     }
 
-    /// Returns whether there are tasks, and all of them are done or left out.
+    /// Returns whether there are tasks, and all of them are done or skipped.
     pub fn is_over(&self) -> bool {
         self.n_tasks > 0 && self.n_in[State::Done as usize] + self.n_in[State::Skipped as usize] == self.n_tasks
     }
 }
 
-/// Returns the place of the task to look at: the first that runs, else the first that has failed, else the first whose
-/// dependencies are all done, else the first that is pending; the number of tasks where none is left. `on` returns the places of
-/// what a task depends on.
+/// Returns the index of the current task: the first running one, otherwise the first failed one, otherwise the first whose dependencies are
+/// all done, otherwise the first pending one. The number of tasks if none is left. `on` returns the indexes of a task's dependencies.
 pub(crate) fn task_to_look_at<I>(states: &[Option<State>], on: impl Fn(usize) -> I) -> usize
 where
     I: Iterator<Item = usize>,
@@ -263,7 +262,7 @@ where
 }
 
 impl Plan {
-    /// Gives a task the state that it arrives at by a move whose text is not written yet.
+    /// Sets the state of a task after a move whose text is not written yet.
     pub(crate) fn take_state(&mut self, task_ix: usize, state: State) {
         if let Some(task) = self.tasks.get_mut(task_ix) {
             task.offered = false;
@@ -278,7 +277,7 @@ impl Plan {
         }
     }
 
-    /// Takes over what became of a task in a newer text.
+    /// Sets the fate of a task from a newer text.
     pub(crate) fn take_fate(&mut self, task_ix: usize, fate: TaskFate) {
         if let Some(task) = self.tasks.get_mut(task_ix) {
             task.status = fate.status;
@@ -286,7 +285,7 @@ impl Plan {
         }
     }
 
-    /// Takes over the states that the files cannot hold from an older reading of the same tasks.
+    /// Copies the states that the files cannot hold from an older reading of the same tasks.
     pub(crate) fn take_unwritten(&mut self, older: &Plan) {
         for (task_ix, task) in older.tasks().iter().enumerate() {
             let state = task.status.state().filter(|state| *state != State::Blocked);
@@ -304,8 +303,7 @@ impl Plan {
         }
     }
 
-    /// Takes over the states that the dialect's files cannot hold, as the journal knows them, by the task's name.
-    /// What the file itself says of a task counts first.
+    /// Sets the states that the dialect's files cannot hold from the journal, by the task's name. The file's own status takes precedence.
     pub fn take_states(&mut self, state_of: impl Fn(&str) -> Option<State>) {
         let machine = &self.lifecycle.machine;
         for task_ix in 0..self.tasks.len() {
@@ -318,7 +316,7 @@ impl Plan {
                 Some(State::Done) => Status::Done,
                 Some(State::Failed) => Status::Failed,
                 Some(State::Skipped) => Status::Skipped,
-                // A reason is text of the file, and no dialect without a status has one.
+                // A reason is text of the file, and only dialects with a status have one.
                 Some(State::Pending | State::Blocked) | None => continue,
             };
         }
@@ -335,7 +333,7 @@ mod tests {
         ..Machine::PLAIN
     };
 
-    /// Draws the table: a letter for where each verb leads, a dot for what is refused.
+    /// Returns the table: a letter for the result of each verb, a dot for a refusal.
     fn table(machine: &Machine, force: bool) -> String {
         let row = |from: State| {
             let cell = |verb: Verb| match machine.outcome(from, verb, force) {

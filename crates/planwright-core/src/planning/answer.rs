@@ -1,4 +1,4 @@
-//! Finds the places in a planner's answer where a plan may be. The dialect decides whether a candidate is a plan.
+//! Finds the parts of a planner's answer that may be a plan. The dialect decides whether a candidate is a plan.
 //!
 //! ```
 //! use planwright_core::planning::answer::candidates;
@@ -16,16 +16,16 @@ use crate::text::{SourceText, Span};
 
 pub use crate::outline::MAX_ANSWER_BYTES;
 
-/// How many places of an answer are looked at.
+/// How many parts of an answer are examined.
 const MAX_CANDIDATES: usize = 24;
 
-/// The keys under which a plan stands beside its reasons.
+/// The keys with which a plan is next to its reasons.
 const PLAN_KEYS: [&str; 2] = ["newPlan", "plan"];
 
-/// The keys under which programs that ask models put the whole answer.
+/// The keys with which programs that ask models wrap the whole answer.
 const WRAPPING_KEYS: [&str; 6] = ["result", "response", "output", "text", "content", "message"];
 
-/// How many wrappings around an answer are taken off, and how deep it may stand in one.
+/// How many wrappers around an answer are removed, and their deepest nesting.
 const MAX_WRAPPINGS: usize = 3;
 const MAX_DEPTH: usize = 5;
 
@@ -34,13 +34,14 @@ const MAX_DEPTH: usize = 5;
 pub struct AnswerCandidate {
     /// The part.
     pub text: String,
-    /// What is said around it.
+    /// The text around it.
     pub reasoning: String,
-    /// What the planner says that it changed, where it says so apart.
+    /// The planner's own summary of its changes, if it is separate.
     pub changes: Option<String>,
 }
 
-/// Returns the parts of an answer that may be a plan, the likeliest first: of several the last, because planners think aloud.
+/// Returns the parts of an answer that may be a plan, the most probable first. The last of several is the most probable, because planners
+/// think aloud.
 pub fn candidates(answer: &str) -> Vec<AnswerCandidate> {
     let mut found = Vec::new();
     look_through(answer, MAX_WRAPPINGS, &mut found);
@@ -51,7 +52,7 @@ pub fn candidates(answer: &str) -> Vec<AnswerCandidate> {
 fn look_through(answer: &str, n_wrappings: usize, found: &mut Vec<AnswerCandidate>) {
     let fences = fences(answer);
     let whole = answer.trim();
-    // A fence inside of a text that is data as a whole belongs to one of its strings.
+    // A fence inside a text that is data as a whole belongs to one of its strings.
     if !fences.is_empty() && is_sound_yaml(whole) {
         add(found, whole, "", n_wrappings);
     }
@@ -87,12 +88,12 @@ fn add(found: &mut Vec<AnswerCandidate>, text: &str, around: &str, n_wrappings: 
         reasoning: around.trim().to_owned(),
         changes: None,
     };
-    // What stands inside is likelier than what stands around it.
+    // The content is more probable than its wrapper.
     found.extend(enclosed(text, around));
     found.push(own);
 }
 
-/// Returns the plan inside an object that gives its reasons as well.
+/// Returns the plan inside an object that also has its reasons.
 fn enclosed(text: &str, around: &str) -> Option<AnswerCandidate> {
     let source = SourceText::new(text);
     let parsed = match text.trim_start().starts_with('{') {
@@ -121,7 +122,7 @@ fn enclosed(text: &str, around: &str) -> Option<AnswerCandidate> {
     })
 }
 
-/// Returns the answer that a program has put into an object of its own, where something may stand in it that is a plan.
+/// Returns the answer in a program's wrapper object, if it may contain a plan.
 fn wrapped(text: &str) -> Option<String> {
     if !text.trim_start().starts_with('{') {
         return None;
@@ -132,7 +133,7 @@ fn wrapped(text: &str) -> Option<String> {
     has_data.then_some(inner)
 }
 
-/// Returns the text in a value: its own, that of the last element, or that under one of the keys of a wrapping.
+/// Returns the text in a value: its own, that of the last element, or that of one of the wrapping keys.
 fn unwrapped(value: NodeRef<'_>, depth: usize) -> Option<String> {
     let value = value.resolved();
     match value.kind() {
@@ -160,7 +161,7 @@ fn words(value: NodeRef<'_>) -> String {
     }
 }
 
-/// Returns whether a text begins as JSON, as YAML or as Markdown with frontmatter does.
+/// Returns whether a text starts like JSON, YAML or Markdown with frontmatter.
 fn begins_as_data(text: &str) -> bool {
     let first = text.lines().next().unwrap_or("");
     text.starts_with(['{', '[']) || first.trim_end() == "---" || yaml::is_member_line(first)

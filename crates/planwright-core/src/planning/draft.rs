@@ -33,7 +33,7 @@ use crate::dialect::{Choice, Dialect, DiskFacts};
 use crate::inspect::{inspect, inspect_as};
 use crate::text::SourceText;
 
-/// How many findings a planner gets to read.
+/// How many findings a planner's prompt lists.
 const MAX_LISTED: usize = 40;
 
 /// A plan that a planner made.
@@ -41,26 +41,26 @@ const MAX_LISTED: usize = 40;
 pub struct Drafted {
     /// The text, as the dialect's tool stores it.
     pub text: String,
-    /// What the user should know; none of it is an error. It has no places: those were in the answer.
+    /// Notes for the user, none of them an error. They have no spans: those were in the answer.
     pub notes: Vec<Diagnostic>,
-    /// Why the plan is as it is, in the planner's words.
+    /// The planner's reason for the plan.
     pub reasoning: String,
-    /// What the planner says that it changed.
+    /// The planner's own summary of its changes.
     pub changes: Option<String>,
 }
 
-/// An answer in which no plan was found that could be used.
+/// An answer without a usable plan.
 #[derive(Debug)]
 pub struct Unusable {
-    /// The part of the answer that is nearest to a plan.
+    /// The part of the answer that is closest to a plan.
     pub text: String,
-    /// What is wrong with it.
+    /// Its errors.
     pub findings: Vec<Diagnostic>,
-    /// What is said around it.
+    /// The text around it.
     pub reasoning: String,
 }
 
-/// Makes a plan of an answer.
+/// Creates a plan from an answer.
 pub fn draft(
     answer: &str,
     dialect: &'static dyn Dialect,
@@ -92,7 +92,7 @@ pub fn draft(
                     findings,
                     reasoning,
                 };
-                // The last word counts: what has tasks is what was meant, and no earlier try stands in for it.
+                // The last candidate counts: one with tasks is the intended plan, and no earlier one replaces it.
                 let is_meant = n_tasks_of(&unusable.text, dialect) > 0;
                 best = Some(match best {
                     Some(best) if !is_nearer(&unusable, &best, dialect) => best,
@@ -115,7 +115,7 @@ pub fn draft(
     Err(best)
 }
 
-/// Returns why an answer is not worth looking at.
+/// Returns why an answer is not examined at all.
 pub(super) fn hopeless(answer: &str) -> Option<Unusable> {
     let message = match answer.len() {
         _ if answer.trim().is_empty() => "the answer is empty".to_owned(),
@@ -136,20 +136,20 @@ fn refused(text: &str, message: String) -> Unusable {
     }
 }
 
-/// Returns how many tasks a text has as a plan of a dialect, sound or not.
+/// Returns how many tasks a text has as a plan of a dialect, valid or not.
 pub(super) fn n_tasks_of(text: &str, dialect: &'static dyn Dialect) -> usize {
     let inspection = inspect_as(&SourceText::new(text), dialect);
     inspection.plan.map_or(0, |linked| linked.plan.tasks().len())
 }
 
-/// Returns whether one text is nearer to a plan than another: by its tasks first, by its findings then.
+/// Returns whether one text is closer to a plan than another: by its tasks first, then by its findings.
 fn is_nearer(one: &Unusable, other: &Unusable, dialect: &'static dyn Dialect) -> bool {
     let n_tasks = |unusable: &Unusable| n_tasks_of(&unusable.text, dialect);
     let rank = |unusable: &Unusable| (n_tasks(unusable), std::cmp::Reverse(unusable.findings.len()));
     rank(one) > rank(other)
 }
 
-/// Returns the dialect that a text is a plan of, where it is another than the one that was wanted.
+/// Returns the dialect of a text that is a plan of another dialect than the requested one.
 fn other_dialect(text: &str, wanted: &dyn Dialect) -> Option<&'static str> {
     let facts = DiskFacts::default();
     let inspection = inspect(&SourceText::new(text), &Choice::by_content(&facts));
@@ -160,7 +160,7 @@ fn other_dialect(text: &str, wanted: &dyn Dialect) -> Option<&'static str> {
         .filter(|dialect| has_tasks && *dialect != wanted.name())
 }
 
-/// Returns findings as a planner gets to read them: one to a line, with their places in the text.
+/// Returns findings for a planner's prompt: one per line, with their locations in the text.
 pub fn finding_list(text: &str, findings: &[Diagnostic]) -> String {
     let source = SourceText::new(text);
     let index = source.line_index();

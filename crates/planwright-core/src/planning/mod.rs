@@ -1,4 +1,4 @@
-//! Planning: prompts for planners, their answers, and the plans made of them. Runs no agents and writes no files.
+//! Planning: prompts for planners, their answers, and the resulting plans. Runs no agents and writes no files.
 
 pub mod answer;
 pub mod derive;

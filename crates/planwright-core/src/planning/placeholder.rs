@@ -1,57 +1,57 @@
 //! The placeholders of planning templates: name, source of the value, where it may be used.
 
-/// Where a value comes from.
+/// The source of a value.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum PlanningValueSource {
-    /// What plans of the dialect are called.
+    /// The name of the dialect's plans.
     Dialect,
-    /// The word that marks the block with the plan.
+    /// The info string of the code block with the plan.
     Fence,
-    /// What a valid plan is.
+    /// The rules of a valid plan.
     Guide,
     /// The dialect's JSON Schema.
     Schema,
     Goal,
     Constraints,
     Memories,
-    /// Files that the user gave.
+    /// The user's files.
     Context,
     /// Agents that a task may suggest.
     Agents,
-    /// The text of the plan that is replaced.
+    /// The text of the old plan.
     Plan,
     FailedTask,
     Error,
     LogTail,
     Discoveries,
-    /// The tasks that are done.
+    /// The done tasks.
     Done,
-    /// What the planner answered.
+    /// The planner's answer.
     Answer,
-    /// What is wrong with that.
+    /// The findings about the answer.
     Findings,
-    /// Where the source plan of a pack lies.
+    /// The path of a pack's source plan.
     Origin,
     OriginText,
-    /// What a pack can refer to in it.
+    /// The names in the source plan that a pack can refer to.
     Anchors,
 }
 
-/// How a value is written.
+/// The form of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum PlanningForm {
-    /// Within a sentence.
+    /// Inside a sentence.
     Inline,
-    /// As a block of its own.
+    /// As a separate block.
     Block,
 }
 
 /// A name that a planning template may use.
 #[derive(Debug)]
 pub struct PlanningPlaceholder {
-    /// The name, as it stands between the braces.
+    /// The name between the braces.
     pub name: &'static str,
-    /// What it stands for, for documentation.
+    /// Its meaning, for documentation.
     pub about: &'static str,
     /// The prompts whose templates may use it.
     pub purposes: &'static [Purpose],
@@ -60,7 +60,7 @@ pub struct PlanningPlaceholder {
 }
 
 impl PlanningPlaceholder {
-    /// Returns whether its value stands within a sentence; otherwise it is a block of its own.
+    /// Returns whether its value is inside a sentence; otherwise it is a separate block.
     pub fn is_inline(&self) -> bool {
         self.form == PlanningForm::Inline
     }
@@ -114,12 +114,12 @@ placeholders! {
 /// What a planning prompt is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
-    /// A plan is to be made.
+    /// To make a plan.
     Plan,
-    /// A plan is to be replaced by a new version.
+    /// To replace a plan by a new version.
     Replan,
-    /// An answer is to be put right.
+    /// To correct an answer.
     Repair,
-    /// A task pack is to be derived from a source plan; also where an answer to that is to be put right.
+    /// To derive a task pack from a source plan, or to correct an answer to that.
     Derive,
 }

@@ -14,59 +14,59 @@ use crate::text::SourceText;
 /// How many names of units, and of requirements, a prompt lists.
 const MAX_ANCHORS: usize = 200;
 
-/// What a planner is told in any case.
+/// The common input of a planner's prompt.
 #[derive(Clone, Copy)]
 pub struct PlanningBrief<'b> {
-    /// The dialect the plan is to be in.
+    /// The dialect of the plan.
     pub dialect: &'static dyn Dialect,
-    /// What the plan is to achieve.
+    /// The goal of the plan.
     pub goal: &'b str,
-    /// What must hold whatever is done.
+    /// The constraints.
     pub constraints: &'b [String],
-    /// What earlier work taught.
+    /// Lessons of earlier work.
     pub memories: &'b [String],
-    /// The files that the user gave: path and text.
+    /// The user's files: path and text.
     pub context: &'b [(String, String)],
-    /// The agents that a task may suggest, with a word about each.
+    /// The agents that a task may suggest, with a short description of each.
     pub agents: &'b [(String, String)],
-    /// The user's templates, each for what it was read for; the built-in one stands in for what none is for. So one brief does
-    /// for a plan and for the repairs of it.
+    /// The user's templates, each for the purpose it was parsed for; built-in ones are used for other purposes. So one brief serves a plan
+    /// and its corrections.
     pub templates: &'b [Template],
-    /// How large the prompt may be, in bytes.
+    /// The size limit of the prompt, in bytes.
     pub max_bytes: usize,
 }
 
-/// Why a plan is to be replaced.
+/// Why a plan is replaced.
 #[derive(Clone, Copy, Debug)]
 pub struct Setback<'s> {
-    /// The text of the plan as it stands.
+    /// The present text of the plan.
     pub plan_text: &'s str,
-    /// The form of its dialect that it has.
+    /// Its form in the dialect.
     pub form: &'s str,
-    /// The name of the task that failed, where one did.
+    /// The name of the failed task, if there is one.
     pub failed_task: Option<&'s str>,
-    /// How it failed.
+    /// Its error.
     pub error: &'s str,
     /// The end of its log.
     pub log_tail: &'s str,
-    /// What was found out in the meantime.
+    /// Discoveries since the plan was made.
     pub discoveries: &'s [String],
-    /// The names of the tasks that are done, and stay as they are.
+    /// The names of the done tasks, which stay unchanged.
     pub done: &'s [String],
 }
 
-/// What a task pack is to be derived from.
+/// The inputs of a task pack.
 #[derive(Clone, Copy, Debug)]
 pub struct Derivation<'d> {
-    /// Where the source plan lies, from the root of the repository.
+    /// The path of the source plan, from the root of the repository.
     pub path: &'d str,
     /// Its text.
     pub plan_text: &'d str,
-    /// The text of the pack that is to be replaced; empty where there is none.
+    /// The text of the pack to replace; empty if there is none.
     pub previous: &'d str,
 }
 
-/// What all planning templates begin and end with: what is given, and what is asked for in which form.
+/// The common start and end of all planning templates: the input, the request and its form.
 macro_rules! with_frame {
     ($file:literal) => {
         concat!(
@@ -91,7 +91,7 @@ impl Purpose {
         }
     }
 
-    /// Returns the text of the built-in template, to begin one's own with.
+    /// Returns the text of the built-in template, as a start for one's own.
     pub const fn built_in_text(self) -> &'static str {
         match self {
             Purpose::Plan => with_frame!("templates/plan.md"),
@@ -106,7 +106,7 @@ impl Purpose {
         Template::own(self.names(), self.built_in_text())
     }
 
-    /// Reads a template of the user's; where it has errors, returns them all, with their places.
+    /// Parses a template of the user's; returns all of its errors, with their spans.
     pub fn parse(self, text: &str) -> Result<Template, Vec<Diagnostic>> {
         Template::parse_with(self.names(), text)
     }
@@ -141,7 +141,7 @@ pub fn replan_prompt(brief: &PlanningBrief<'_>, setback: &Setback<'_>) -> Prompt
     matter.prompt(Purpose::Replan)
 }
 
-/// Returns the prompt that sends an answer back: what came, and why it cannot be used.
+/// Returns the prompt that returns an answer: the answer, and why it is unusable.
 pub fn repair_prompt(brief: &PlanningBrief<'_>, answer: &str, findings: &str) -> Prompt {
     let matter = PromptContent {
         answer,
@@ -151,8 +151,8 @@ pub fn repair_prompt(brief: &PlanningBrief<'_>, answer: &str, findings: &str) ->
     matter.prompt(Purpose::Repair)
 }
 
-/// Returns the same for an answer that was to replace a plan. A planner may remember nothing of what it was told before, so
-/// that it gets to see again what it must not change.
+/// Returns the prompt that returns an answer for a new version. A planner may not remember the earlier prompt, so this one repeats what
+/// must not change.
 pub fn repair_replan_prompt(brief: &PlanningBrief<'_>, setback: &Setback<'_>, answer: &str, findings: &str) -> Prompt {
     let matter = PromptContent {
         setback: Some(setback),
@@ -168,7 +168,7 @@ pub fn derive_prompt(brief: &PlanningBrief<'_>, derivation: &Derivation<'_>) -> 
     repair_derive_prompt(brief, derivation, "", "")
 }
 
-/// Returns the prompt that sends an answer back which makes no pack, with all that it was made from.
+/// Returns the prompt that returns an unusable answer for a pack, with all of its input.
 pub fn repair_derive_prompt(
     brief: &PlanningBrief<'_>,
     derivation: &Derivation<'_>,
@@ -185,13 +185,13 @@ pub fn repair_derive_prompt(
     matter.prompt(Purpose::Derive)
 }
 
-/// How the files that the user gave are spoken of.
+/// The words for the user's files.
 static FILES: PieceWords = PieceWords {
     nothing: "(the file is empty)",
     many: "files",
 };
 
-/// Everything that one prompt may tell.
+/// The content of one prompt.
 #[derive(Clone, Copy)]
 struct PromptContent<'m> {
     brief: &'m PlanningBrief<'m>,
@@ -264,7 +264,7 @@ impl<'m> PromptContent<'m> {
     }
 }
 
-/// Returns the names that tasks of a pack can refer to. They are plain words: the reader of source plans takes no others.
+/// Returns the names that tasks of a pack can refer to. They are plain words: the reader of source plans accepts no others.
 fn anchors(plan_text: &str) -> Raw<'static> {
     let plan = SourcePlan::read(&SourceText::new(plan_text));
     let mut lines = Vec::new();
@@ -284,7 +284,7 @@ fn anchors(plan_text: &str) -> Raw<'static> {
     }
 }
 
-/// Returns what a setback says.
+/// Returns a value of a setback.
 fn setback_value<'s>(setback: &'s Setback<'s>, source: PlanningValueSource) -> Raw<'s> {
     match source {
         PlanningValueSource::Plan => Raw::block(setback.plan_text),
@@ -297,7 +297,7 @@ fn setback_value<'s>(setback: &'s Setback<'s>, source: PlanningValueSource) -> R
     }
 }
 
-/// Returns the word that marks the block with the plan. Of a Markdown file the planner writes the part that is JSON.
+/// Returns the info string of the code block with the plan. For a Markdown file, the planner only writes its JSON.
 fn fence(dialect: &dyn Dialect) -> &'static str {
     match dialect.carriers().first() {
         Some(CarrierKind::Yaml) => "yaml",
@@ -305,8 +305,7 @@ fn fence(dialect: &dyn Dialect) -> &'static str {
     }
 }
 
-/// Returns what a valid plan is, in the form of the plan so far where there is one: in the dialect's words, or by its schema where it has
-/// none.
+/// Returns the rules of a valid plan, in the form of the old plan if there is one: in the dialect's words, or its schema if it has none.
 fn guide(dialect: &dyn Dialect, form: Option<&str>) -> String {
     let planning = dialect.planning();
     let guide = planning.map_or("", |planning| {

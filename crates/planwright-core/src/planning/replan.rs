@@ -1,4 +1,4 @@
-//! Makes a new version of a plan from a planner's answer, in which done tasks are frozen. Makes the list of tasks, not the text.
+//! Makes a new version of a plan from a planner's answer, with done tasks frozen. Makes the list of tasks, not the text.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -21,53 +21,53 @@ use crate::text::{SourceText, visible};
 /// The tasks of a new version.
 #[derive(Clone, Debug)]
 pub struct NewVersion {
-    /// The list as it is to be.
+    /// The intended list.
     pub slots: Vec<RewrittenTask>,
-    /// What is different.
+    /// The differences.
     pub difference: PlanDifference,
-    /// Why, in the planner's words.
+    /// The planner's reason.
     pub reasoning: String,
-    /// What the planner says that it changed.
+    /// The planner's own summary of its changes.
     pub changes: Option<String>,
 }
 
-/// How a plan differs from another, in terms of tasks.
+/// The differences between two plans, in terms of tasks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PlanDifference {
-    /// The tasks that come.
+    /// The new tasks.
     pub added: Vec<NamedTask>,
-    /// The tasks that go.
+    /// The removed tasks.
     pub removed: Vec<NamedTask>,
-    /// The tasks whose fields change, and which fields, by the dialect's own names.
+    /// The tasks with changed fields, and those fields, by the dialect's own names.
     pub changed: Vec<(String, Vec<&'static str>)>,
-    /// The tasks that depend on others than before.
+    /// The tasks with other dependencies than before.
     pub rewired: Vec<String>,
-    /// Whether tasks that stay stand in another order.
+    /// Whether remaining tasks are in another order.
     pub is_reordered: bool,
 }
 
-/// A task that comes or goes.
+/// A new or removed task.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NamedTask {
-    /// Its name in the plan that has it.
+    /// Its name in its plan.
     pub task: String,
     /// Its title.
     pub title: String,
 }
 
 impl PlanDifference {
-    /// Returns the names of the tasks that go.
+    /// Returns the names of the removed tasks.
     pub fn removed_names(&self) -> impl Iterator<Item = &str> {
         self.removed.iter().map(|removed| removed.task.as_str())
     }
 
-    /// Returns whether nothing is different.
+    /// Returns whether there are no differences.
     pub fn is_empty(&self) -> bool {
         *self == PlanDifference::default()
     }
 }
 
-/// Makes the tasks of a new version out of an answer.
+/// Creates the tasks of a new version from an answer.
 pub fn new_version(
     old: &Inspection,
     dialect: &'static dyn Dialect,
@@ -91,7 +91,7 @@ pub fn new_version(
                         reasoning: candidate.reasoning,
                     });
                 }
-                // The last word counts: no earlier try stands in for it.
+                // The last candidate counts: no earlier one replaces it.
                 if is_meant {
                     break;
                 }
@@ -105,7 +105,7 @@ pub fn new_version(
     }))
 }
 
-/// Returns how two plans of a dialect differ; none where they cannot be compared.
+/// Returns the differences between two plans of a dialect; none if they cannot be compared.
 pub fn difference(before: &Inspection, after: &Inspection, dialect: &'static dyn Dialect) -> Option<PlanDifference> {
     with_comparison(before, after, dialect, |comparison| {
         let (_, difference) = comparison.slots(tasks_of(after)?).ok()?;
@@ -113,7 +113,7 @@ pub fn difference(before: &Inspection, after: &Inspection, dialect: &'static dyn
     })
 }
 
-/// Returns the tasks that are in both of two plans of a dialect, each by its place in the older and in the newer one.
+/// Returns the tasks that are in both of two plans of a dialect, each by its indexes in the older and in the newer one.
 pub fn tasks_in_both(before: &Inspection, after: &Inspection, dialect: &'static dyn Dialect) -> Vec<(usize, usize)> {
     let old_of = with_comparison(before, after, dialect, |comparison| comparison.matched().ok());
     let pairs = old_of.unwrap_or_default().into_iter().enumerate();
@@ -137,8 +137,7 @@ fn with_comparison<T>(
     })
 }
 
-/// Returns a version of a plan with proposed tasks added. Each of the new tasks is a JSON object in the fields that a planner of
-/// the dialect would write.
+/// Returns a version of a plan with proposed tasks added. Each new task is a JSON object in the fields of a planner of the dialect.
 pub fn grown(
     old: &Inspection,
     dialect: &'static dyn Dialect,
@@ -209,7 +208,7 @@ fn version_of(
     })
 }
 
-/// Returns a planner's plan in the form of the plan that it replaces, where that is an older form of its dialect.
+/// Returns a planner's plan in the form of the plan that it replaces, if that is an older form of its dialect.
 fn in_older_form(old: &Inspection, dialect: &'static dyn Dialect, text: &str) -> Option<String> {
     let form = old.plan.as_ref()?.plan.form;
     let parsed = json::parse(&SourceText::new(text));
@@ -220,14 +219,14 @@ fn in_older_form(old: &Inspection, dialect: &'static dyn Dialect, text: &str) ->
     (is_older && parsed.diagnostics.is_empty()).then(|| write::json(&PlainValue::Object(members)))
 }
 
-/// Two plans beside each other.
+/// A comparison of two plans.
 struct Comparison<'c> {
     dialect: &'static dyn Dialect,
     before: &'c LinkedPlan,
     after: &'c LinkedPlan,
     was: &'c PlanDraft,
     is: &'c PlanDraft,
-    /// Whether what is done must stay as it was.
+    /// Whether done tasks must stay unchanged.
     freezes: bool,
 }
 
@@ -287,7 +286,7 @@ impl Comparison<'_> {
         Ok((slots, difference))
     }
 
-    /// Returns a task that stays, with what is different about it. The finding is that it is done and may not change.
+    /// Returns an existing task with its changes. The finding is that it is done and must not change.
     fn kept(
         &self,
         task_ix: usize,
@@ -303,7 +302,7 @@ impl Comparison<'_> {
         let was_on: BTreeSet<usize> = old_on.flatten().collect();
         let is_frozen = self.freezes && known.state == DraftState::Done;
         let mut on: Vec<usize> = given.dependencies.iter().map(|&on| on as usize).collect();
-        // Who says nothing about dependencies of what is done has nothing to say about them.
+        // If the planner omits the dependencies of a done task, keep the old ones.
         if is_frozen && on.is_empty() {
             on = was_on.iter().copied().collect();
         }
@@ -322,8 +321,8 @@ impl Comparison<'_> {
         (RewrittenTask { origin, on }, finding)
     }
 
-    /// Gives new tasks ids by the dialect's rule, where those of the plan follow it and theirs do not. One that a task had which is gone is not given again:
-    /// what is known of that one is not known of another.
+    /// Gives new tasks ids by the dialect's rule, if the plan's ids follow it and theirs do not. The id of a removed task is not used
+    /// again: records of the removed task must not apply to a new one.
     fn mint_ids(&self, slots: &mut [RewrittenTask]) {
         let rule = self
             .dialect
@@ -374,7 +373,7 @@ impl Comparison<'_> {
         }
     }
 
-    /// Tells for each task of the new version which one of the old it is.
+    /// Finds the old task of each task in the new version.
     fn matched(&self) -> Result<Vec<Option<usize>>, Vec<Diagnostic>> {
         let mut places: BTreeMap<String, Vec<usize>> = BTreeMap::new();
         for task_ix in 0..self.before.plan.tasks().len() {
@@ -390,7 +389,7 @@ impl Comparison<'_> {
             let key = key_of(&self.after.plan, task_ix);
             let n_taken = taken.entry(key.clone()).or_default();
             let known = places.get(&key).map_or(&[][..], Vec::as_slice);
-            // Of several with the same words the first is the first.
+            // Of several tasks with the same words, the first matches the first.
             matched.push(known.get(*n_taken).copied());
             *n_taken += 1;
             let is_done = |task_ix: &usize| self.was.tasks[*task_ix].state == DraftState::Done;
@@ -446,7 +445,7 @@ impl Comparison<'_> {
         Diagnostic::of_file(&CHANGES_DONE, message).with_help("put it back as it was")
     }
 
-    /// Returns the fields that a task has otherwise than before. What is not said stays as it was.
+    /// Returns the changed fields of a task. A missing field is unchanged.
     fn changes(&self, known: &DraftTask, given: &DraftTask) -> Vec<(Field, PlainValue)> {
         let of_runs = self.dialect.writer().map_or(&[][..], |writer| writer.planned().task);
         let is_content = |field: Field| !of_runs.contains(&field) && !matches!(field, Field::Id | Field::Position);
@@ -459,14 +458,14 @@ impl Comparison<'_> {
         given.map(|given| (given.field, given.value.clone())).collect()
     }
 
-    /// Returns the priority that a task has otherwise than before, where tasks go by it.
+    /// Returns the changed priority of a task, if tasks are ordered by priority.
     fn other_priority(&self, known: &DraftTask, given: &DraftTask) -> Option<(Field, PlainValue)> {
         let goes_by_it = self.is.order == TaskOrder::Priority && self.key(Field::Priority).is_some();
         (goes_by_it && known.priority != given.priority)
             .then(|| (Field::Priority, PlainValue::Number(given.priority.0.to_string())))
     }
 
-    /// Returns the members of a new task with the priority that the planner gave it.
+    /// Returns the members of a new task with the planner's priority.
     fn with_priority(&self, mut members: Vec<(String, PlainValue)>, given: &DraftTask) -> Vec<(String, PlainValue)> {
         let key = self
             .key(Field::Priority)
@@ -488,7 +487,7 @@ impl Comparison<'_> {
     }
 }
 
-/// Returns whether two values say the same. What kind of task it is, is read in any case.
+/// Returns whether two values are equal. A task type may be in any notation.
 fn is_same(field: Field, one: &PlainValue, other: &PlainValue) -> bool {
     match (field, one, other) {
         (Field::TaskKind, PlainValue::String(one), PlainValue::String(other)) => one.eq_ignore_ascii_case(other),
@@ -496,7 +495,7 @@ fn is_same(field: Field, one: &PlainValue, other: &PlainValue) -> bool {
     }
 }
 
-/// Returns what tells a task from the others: its id, else its words.
+/// Returns the key that identifies a task: its id, otherwise its words.
 fn key_of(plan: &Plan, task_ix: usize) -> String {
     let Some(task) = plan.tasks().get(task_ix) else {
         return String::new();

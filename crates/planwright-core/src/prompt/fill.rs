@@ -3,26 +3,26 @@
 use super::template::{PlaceholderValues, Template};
 use super::{Prompt, quote};
 
-/// The least that one piece is cut to, in bytes, before further pieces are left out altogether.
+/// The least size of one piece, in bytes, before further pieces are omitted.
 const LEAST_PIECE: usize = 200;
 
 /// How much of the title of a piece is shown, in bytes.
 const MAX_TITLE: usize = 200;
 
-/// What one placeholder stands for, before it is cut and quoted.
+/// The value of one placeholder, before it is cut and quoted.
 pub(crate) enum Raw<'p> {
     Absent,
-    /// Words of planwright's own.
+    /// Planwright's own words.
     Own(String),
-    /// Short text of others, to stand within a sentence.
+    /// Short foreign text, inside a sentence.
     Inline(String),
-    /// Text of others.
+    /// Foreign text.
     Block(String),
-    /// Texts that each have a name. They are cut first.
+    /// Named texts. They are cut first.
     Pieces(Vec<Piece<'p>>, &'static PieceWords),
-    /// The end matters most: the output of what failed. Cut first.
+    /// Text whose end matters most: the output of a failed command. Cut first.
     Ending(&'p str),
-    /// The beginning matters most: an answer that may be endless. Cut first.
+    /// Text whose start matters most: an answer that may be endless. Cut first.
     Beginning(&'p str),
 }
 
@@ -33,20 +33,20 @@ pub(crate) struct Piece<'p> {
     pub(crate) text: Option<&'p str>,
 }
 
-/// How pieces are spoken of.
+/// The words for pieces.
 pub(crate) struct PieceWords {
-    /// Stands for a text that is not there.
+    /// The text for a missing piece.
     pub(crate) nothing: &'static str,
-    /// What many of them are called.
+    /// The plural.
     pub(crate) many: &'static str,
 }
 
-/// How much of each value may be used, in bytes.
+/// The size limits of values, in bytes.
 #[derive(Clone, Copy)]
 struct Caps {
-    /// Of what is cut first.
+    /// Of values that are cut first.
     soft: usize,
-    /// Of the rest.
+    /// Of other values.
     hard: usize,
 }
 
@@ -60,10 +60,10 @@ impl<'p> Filling<'p> {
         Filling { raw: raw.collect() }
     }
 
-    /// Fills the template, cutting as little as possible: first what others have written at length, then the rest.
+    /// Fills the template, and cuts as little as possible: first long foreign texts, then the rest.
     pub(crate) fn fit(&self, template: &Template, max_bytes: usize) -> Prompt {
         let render = |caps: Caps| template.render(&self.values(caps));
-        // What is larger than the bound cannot be in it, so nothing needs to be copied to find that out.
+        // A value above the limit can never fit, so nothing is copied to find that out.
         let whole = Caps {
             soft: max_bytes,
             hard: max_bytes,
@@ -84,7 +84,7 @@ impl<'p> Filling<'p> {
         }
     }
 
-    /// Returns the values as they stand in the prompt.
+    /// Returns the values in the form for the prompt.
     fn values(&self, caps: Caps) -> PlaceholderValues {
         PlaceholderValues::new(self.raw.iter().map(|raw| raw.quoted(caps)))
     }
@@ -97,7 +97,7 @@ impl<'p> Filling<'p> {
     }
 }
 
-/// Returns the largest number up to `max` that fits, where less fits if more does; none where not even 0 does.
+/// Returns the largest number up to `max` that fits, if every smaller one fits too; none if not even 0 does.
 pub(crate) fn largest(max: usize, fits: impl Fn(usize) -> bool) -> Option<usize> {
     if !fits(0) {
         return None;
@@ -115,7 +115,7 @@ pub(crate) fn largest(max: usize, fits: impl Fn(usize) -> bool) -> Option<usize>
 }
 
 impl<'p> Raw<'p> {
-    /// Returns short text, where there is any.
+    /// Returns short text, if it is not empty.
     pub(crate) fn inline(text: &str) -> Self {
         match text.trim() {
             "" => Raw::Absent,
@@ -123,7 +123,7 @@ impl<'p> Raw<'p> {
         }
     }
 
-    /// Returns text, where there is any.
+    /// Returns text, if it is not empty.
     pub(crate) fn block(text: &str) -> Self {
         match text.trim_end().trim_start_matches(['\n', '\r']) {
             "" => Raw::Absent,
@@ -131,7 +131,7 @@ impl<'p> Raw<'p> {
         }
     }
 
-    /// Returns pieces, where there are any.
+    /// Returns pieces, if there are any.
     pub(crate) fn pieces(pieces: impl Iterator<Item = Piece<'p>>, words: &'static PieceWords) -> Self {
         let pieces: Vec<_> = pieces.collect();
         if pieces.is_empty() {
@@ -141,7 +141,7 @@ impl<'p> Raw<'p> {
         }
     }
 
-    /// Returns text whose end matters most, where there is any.
+    /// Returns text whose end matters most, if it is not empty.
     pub(crate) fn ending(text: &'p str) -> Self {
         match text.trim_end() {
             "" => Raw::Absent,
@@ -149,7 +149,7 @@ impl<'p> Raw<'p> {
         }
     }
 
-    /// Returns text whose beginning matters most, where there is any.
+    /// Returns text whose start matters most, if it is not empty.
     pub(crate) fn beginning(text: &'p str) -> Self {
         match text.trim_end() {
             "" => Raw::Absent,
@@ -191,7 +191,7 @@ impl Piece<'_> {
     }
 }
 
-/// Returns how many bytes each piece may have, and how many pieces are shown.
+/// Returns the size limit of each piece, and how many pieces are included.
 fn shares(pieces: &[Piece<'_>], cap: usize) -> (usize, usize) {
     let total: usize = pieces.iter().map(|piece| piece.text.map_or(0, str::len)).sum();
     let head: usize = pieces.iter().map(|piece| piece.name.len() + piece.title.len()).sum();

@@ -40,32 +40,32 @@ pub use template::{MAX_TEMPLATE_BYTES, Template};
 /// The default limit for the size of a prompt, in bytes.
 pub const DEFAULT_MAX_BYTES: usize = 100 * 1024;
 
-/// How the outputs of dependencies are spoken of.
+/// The words for the outputs of dependencies.
 static OUTPUTS: PieceWords = PieceWords {
     nothing: "(no output is recorded)",
     many: "tasks",
 };
 
-/// What the run knows, and the plan does not.
+/// What the run knows in addition to the plan.
 #[derive(Clone, Copy, Debug)]
 pub struct PromptContext<'c> {
-    /// The outputs of tasks that are done, by place in the plan. Those of other tasks than the dependencies are not used.
+    /// The outputs of done tasks, by index in the plan. Only those of dependencies are used.
     pub outputs: &'c [(usize, &'c str)],
-    /// Which attempt it is, counted from 1.
+    /// The number of the attempt, from 1.
     pub attempt: u32,
-    /// Why the attempt before failed: the output of its verification, or what the agent said.
+    /// Why the previous attempt failed: the output of its verification, or the agent's message.
     pub last_failure: Option<&'c str>,
-    /// The commands that will verify the work, as they would be typed.
+    /// The commands that will verify the work, as a user would type them.
     pub verification: &'c [String],
-    /// Where the plan lies, as the agent sees it; it is told to leave it alone.
+    /// The path of the plan in the agent's checkout; the prompt says to leave it unchanged.
     pub plan_path: &'c str,
-    /// Where the agent may write its result file; none where it is not to.
+    /// The path where the agent may write its result file; none if it must not.
     pub result_file: Option<&'c str>,
-    /// The user's template; none for the built-in one of the dialect, which also stands in for a template of another kind.
+    /// The user's template; none for the dialect's built-in one, which also replaces a template for another purpose.
     pub template: Option<&'c Template>,
-    /// The part of the built-in template that is the dialect's own; none for the general one.
+    /// The dialect's own part of the built-in template; none for the general one.
     pub own_part: Option<&'static str>,
-    /// How large the prompt may be, in bytes.
+    /// The size limit of the prompt, in bytes.
     pub max_bytes: usize,
 }
 
@@ -85,17 +85,17 @@ impl Default for PromptContext<'_> {
     }
 }
 
-/// A prompt, ready to be sent.
+/// A finished prompt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Prompt {
     /// The text.
     pub text: String,
-    /// The placeholders whose values were cut to keep it in bounds. The text says so too, at each place.
+    /// The placeholders whose values were cut. The text also marks each cut.
     pub left_out: Vec<&'static str>,
 }
 
 impl Prompt {
-    /// Returns the prompt for a task of a plan; it is never larger than the context allows.
+    /// Returns the prompt for a task of a plan; it never exceeds the limit of the context.
     pub fn of(plan: &Plan, links: &Links, task_ix: usize, context: &PromptContext<'_>) -> Prompt {
         let built_in;
         let template = match context.template.filter(|template| template.is_for(template::TASKS)) {
@@ -153,7 +153,7 @@ fn own_if(condition: bool, words: impl FnOnce() -> String) -> Raw<'static> {
     if condition { Raw::Own(words()) } else { Raw::Absent }
 }
 
-/// Returns what a value says: text as it is, a list one item to a line, anything else as it is written.
+/// Returns a value in words: text unchanged, a list one item per line, others as written.
 fn words(plan: &Plan, value: FieldValue) -> String {
     match value {
         FieldValue::Text(text) => plan.str(text).to_owned(),

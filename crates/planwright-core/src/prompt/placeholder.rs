@@ -1,54 +1,54 @@
-//! The placeholders of templates: name, source of the value, and how it is written.
+//! The placeholders of templates: name, source of the value, and its form.
 
 use crate::plan::Field;
 
-/// Where a value comes from.
+/// The source of a value.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum PromptValueSource {
     /// A field of the plan itself.
     Head(Field),
     /// A field of the task.
     Task(Field),
-    /// How users name the task.
+    /// The name of the task for users.
     TaskName,
-    /// What the dialect calls a task.
+    /// The dialect's word for a task.
     TaskWord,
-    /// What the task depends on, with outputs.
+    /// The dependencies, with outputs.
     Dependencies,
-    /// Which attempt it is, from the second on.
+    /// The number of the attempt, from the second on.
     Attempt,
-    /// Why the attempt before failed.
+    /// Why the previous attempt failed.
     LastFailure,
     /// The commands that will verify the work.
     Verification,
-    /// Where the plan lies.
+    /// The path of the plan.
     PlanPath,
-    /// Where the result file belongs.
+    /// The path of the result file.
     ResultFile,
 }
 
-/// How a value of a plan is written.
+/// The form of a plan's value.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum PromptForm {
-    /// Within a sentence, between backticks.
+    /// Inside a sentence, between backticks.
     Inline,
-    /// As a block of its own.
+    /// As a separate block.
     Block,
 }
 
 /// A name that a template may use.
 #[derive(Debug)]
 pub struct PromptPlaceholder {
-    /// The name, as it stands between the braces.
+    /// The name between the braces.
     pub name: &'static str,
-    /// What it stands for, for documentation.
+    /// Its meaning, for documentation.
     pub about: &'static str,
     pub(super) source: PromptValueSource,
     pub(super) shape: PromptForm,
 }
 
 impl PromptPlaceholder {
-    /// Returns whether its value stands within a sentence; otherwise it is a block of its own.
+    /// Returns whether its value is inside a sentence; otherwise it is a separate block.
     pub fn is_inline(&self) -> bool {
         matches!(self.shape, PromptForm::Inline)
     }

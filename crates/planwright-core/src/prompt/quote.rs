@@ -1,14 +1,14 @@
-//! Quotes text of others so that it cannot end its own quotation, and marks cuts outside of it.
+//! Quotes foreign text so that it cannot end its own quotation, and marks cuts outside of it.
 
 use std::borrow::Cow;
 
-/// The longest text that stands within a sentence, in bytes.
+/// The longest text inside a sentence, in bytes.
 pub(crate) const MAX_INLINE: usize = 1_000;
 
-/// The least number of backticks around a block.
+/// The smallest number of backticks around a block.
 const LEAST_FENCE: usize = 3;
 
-/// Returns text within a sentence: one line, between more backticks than it holds in a row.
+/// Returns text for a sentence: one line, between more consecutive backticks than it contains.
 pub(crate) fn inline(text: &str, cap: usize) -> String {
     let text = text.trim();
     let kept = head(text, cap.min(MAX_INLINE));
@@ -37,7 +37,7 @@ pub(crate) fn inline(text: &str, cap: usize) -> String {
     format!("{fence}{space}{line}{space}{fence}{notice}")
 }
 
-/// Returns text as a block of its own, cut at its end.
+/// Returns text as a separate block, cut at its end.
 pub(crate) fn block(text: &str, cap: usize) -> String {
     let text = text.trim_end();
     let kept = head(text, cap);
@@ -51,7 +51,7 @@ pub(crate) fn block(text: &str, cap: usize) -> String {
     }
 }
 
-/// Returns text as a block of its own, cut at its beginning.
+/// Returns text as a separate block, cut at its start.
 pub(crate) fn ending(text: &str, cap: usize) -> String {
     let text = text.trim_end();
     let kept = match text.len() <= cap {
@@ -68,7 +68,7 @@ pub(crate) fn ending(text: &str, cap: usize) -> String {
     }
 }
 
-/// Cuts a whole prompt: the last resort, where its template alone is too large.
+/// Cuts a whole prompt: the last resort if its template alone is too large.
 pub(crate) fn cut_to(mut text: String, max_bytes: usize) -> String {
     const NOTICE: &str = "\n(planwright cut this prompt here: it was too large.)\n";
     if text.len() <= max_bytes {
@@ -92,8 +92,7 @@ fn fenced(text: &str) -> String {
     format!("{fence}text\n{text}\n{fence}")
 }
 
-/// Returns the text without what only terminals and parsers of old act on. A line ends in one way, so that all readers see the
-/// same lines.
+/// Returns the text without control characters. All line ends become equal, so that all readers see the same lines.
 fn without_controls(text: &str) -> Cow<'_, str> {
     if is_plain(text) {
         return Cow::Borrowed(text);
@@ -112,7 +111,7 @@ fn without_controls(text: &str) -> Cow<'_, str> {
     Cow::Owned(cleaned.collect())
 }
 
-/// Tells quickly of most texts that they hold nothing odd.
+/// Returns quickly for most texts that they have no special characters.
 fn is_plain(text: &str) -> bool {
     text.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\n' | b'\t'))
 }

@@ -1,5 +1,5 @@
-//! The language of templates: `{{name}}` is a value, `{{#name}}…{{/name}}` is kept only if the value exists. Knows names, not
-//! their values.
+//! The language of templates: `{{name}}` is a value, `{{#name}}…{{/name}}` is kept only if the value exists. Knows names, but not their
+//! values.
 
 use super::placeholder::PLACEHOLDERS;
 use super::rules::{TEMPLATE_SYNTAX, TEMPLATE_TOO_LARGE, TEMPLATE_UNKNOWN_NAME};
@@ -9,11 +9,11 @@ use crate::text::{Span, visible};
 /// The longest template, in bytes.
 pub const MAX_TEMPLATE_BYTES: usize = 64 * 1024;
 
-/// What every built-in template begins and ends with: what came before, what holds for all tasks, and how to report.
+/// The common start and end of every built-in template: earlier work, general rules, and how to report.
 const OPENING: &str = include_str!("templates/opening.md");
 const ENDING: &str = include_str!("templates/ending.md");
 
-/// The part of dialects that have none of their own.
+/// The part for dialects without their own.
 const GENERAL: &str = include_str!("templates/general.md");
 
 /// A piece of a template.
@@ -22,7 +22,7 @@ enum TemplatePart {
     Text(Span),
     /// The value of a placeholder.
     Value(usize),
-    /// A section: the placeholder it asks for, and the part that ends it.
+    /// A section: its placeholder, and the part that ends it.
     Begin {
         placeholder: usize,
         end: usize,
@@ -30,13 +30,13 @@ enum TemplatePart {
     End,
 }
 
-/// What templates for attempts at tasks are for.
+/// The purpose of templates for attempts at tasks.
 pub(super) const TASKS: &str = "task";
 
 /// The names that templates for one purpose may use.
 #[derive(Clone, Debug)]
 pub(crate) struct TemplateNames {
-    /// What they are for, in one word.
+    /// The purpose, in one word.
     pub(crate) purpose: &'static str,
     /// The names, in the order of their values.
     pub(crate) names: Vec<&'static str>,
@@ -59,7 +59,7 @@ impl TemplateNames {
     }
 }
 
-/// A template that can be filled.
+/// A parsed template.
 #[derive(Clone, Debug)]
 pub struct Template {
     text: String,
@@ -67,7 +67,7 @@ pub struct Template {
     names: TemplateNames,
 }
 
-/// The values of all placeholders, in their order; empty where there is none.
+/// The values of all placeholders, in their order; empty if missing.
 pub(super) struct PlaceholderValues(Vec<String>);
 
 impl PlaceholderValues {
@@ -81,12 +81,12 @@ impl PlaceholderValues {
 }
 
 impl Template {
-    /// Reads a template for attempts at tasks; where it has errors, returns them all, with their places.
+    /// Parses a template for attempts at tasks; returns all of its errors, with their spans.
     pub fn parse(text: &str) -> Result<Template, Vec<Diagnostic>> {
         Template::parse_with(TemplateNames::of_tasks(), text)
     }
 
-    /// Reads a template that may use these names; where it has errors, returns them all, with their places.
+    /// Parses a template that may use these names; returns all of its errors, with their spans.
     pub(crate) fn parse_with(names: TemplateNames, text: &str) -> Result<Template, Vec<Diagnostic>> {
         if text.len() > MAX_TEMPLATE_BYTES {
             let message = format!(
@@ -104,7 +104,7 @@ impl Template {
         }
     }
 
-    /// Reads one of planwright's own templates, which a test proves to be free of errors.
+    /// Parses one of planwright's own templates, which a test proves to have no errors.
     pub(crate) fn own(names: TemplateNames, text: &str) -> Template {
         Template::read(names, text).0
     }
@@ -122,23 +122,23 @@ impl Template {
         Template::own(TemplateNames::of_tasks(), &Template::built_in_text(part))
     }
 
-    /// Returns whether it was written for this purpose: only then its places and the values are in the same order.
+    /// Returns whether it was parsed for this purpose: only then its indexes and the values have the same order.
     pub(crate) fn is_for(&self, purpose: &str) -> bool {
         self.names.purpose == purpose
     }
 
-    /// Returns the text of the built-in template with this part, to begin one's own with.
+    /// Returns the text of the built-in template with this part, as a start for one's own.
     pub fn built_in_text(part: Option<&str>) -> String {
         [OPENING, part.unwrap_or(GENERAL), ENDING].concat()
     }
 
-    /// Returns whether a placeholder's value stands in it.
+    /// Returns whether it contains a placeholder.
     pub(super) fn uses(&self, placeholder: usize) -> bool {
         let is_it = |part: &TemplatePart| matches!(part, TemplatePart::Value(used) if *used == placeholder);
         self.parts.iter().any(is_it)
     }
 
-    /// Returns whether the value of the placeholder with this name stands in it.
+    /// Returns whether it contains the placeholder with this name.
     pub(crate) fn uses_name(&self, name: &str) -> bool {
         self.names
             .position(name)
@@ -167,7 +167,7 @@ impl Template {
     }
 }
 
-/// What stands between two pairs of braces.
+/// The content of double braces.
 #[derive(Clone, Copy, PartialEq)]
 enum Tag {
     Value,
@@ -180,7 +180,7 @@ struct TemplateParser<'t> {
     names: &'t TemplateNames,
     at: usize,
     parts: Vec<TemplatePart>,
-    /// The sections that are open: the part that begins each, its placeholder, its place.
+    /// The open sections: the part that starts each, its placeholder, its span.
     open: Vec<(usize, usize, Span)>,
     findings: Vec<Diagnostic>,
 }
@@ -276,7 +276,7 @@ impl<'t> TemplateParser<'t> {
         }
     }
 
-    /// Widens a tag that stands alone on its line to the whole line, so that sections leave no blank lines behind.
+    /// Extends a tag that is alone on its line to the whole line, so that sections leave no blank lines.
     fn own_line(&self, start: usize, end: usize) -> (usize, usize) {
         let before = self.text.get(self.at..start).unwrap_or("");
         let blank_before = before.len() - before.trim_end_matches([' ', '\t']).len();

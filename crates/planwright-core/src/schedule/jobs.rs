@@ -9,25 +9,25 @@ use crate::plan::{Links, Plan, Priority, State, Task, TaskOrder};
 /// One task.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Job {
-    /// What must be satisfied before it may begin.
+    /// The tasks that must be satisfied before it may start.
     pub dependencies: Vec<u32>,
-    /// Its stage: a stage begins when all earlier ones are satisfied.
+    /// Its stage, which starts when all earlier ones are satisfied.
     pub stage: u32,
-    /// Its turn among those that could begin; lower goes first.
+    /// Its order among tasks that could start; the lowest is first.
     pub turn: u32,
-    /// Whether nothing may run beside it.
+    /// Whether nothing may run in parallel with it.
     pub is_alone: bool,
     /// The files that it uses.
     pub claims: Vec<FileUse>,
     /// How often it may be tried in this run.
     pub max_attempts: u32,
-    /// Whether a person has to approve what it made before it counts as done.
+    /// Whether a person must approve its work before it counts as done.
     pub needs_review: bool,
-    /// Whether it was made before, and only the approval is missing.
+    /// Whether its work exists, and only the approval is missing.
     pub awaits_review: bool,
-    /// Where it stands when the run begins.
+    /// Its state when the run starts.
     pub state: State,
-    /// Whether it is to run at all.
+    /// Whether it belongs to the run.
     pub is_wanted: bool,
 }
 
@@ -36,7 +36,7 @@ pub struct Job {
 pub struct FileUse {
     /// The file, as a number.
     pub file: u32,
-    /// Whether no other task may use it meanwhile; tasks that only read it share it.
+    /// Whether no other task may use it at the same time; tasks that only read it share it.
     pub is_exclusive: bool,
 }
 
@@ -49,11 +49,11 @@ pub struct Jobs {
 }
 
 impl Jobs {
-    /// Returns tasks that know who depends on them. Dependencies on tasks that do not exist are never satisfied.
+    /// Creates jobs with their dependents. Dependencies on tasks that do not exist are never satisfied.
     pub fn new(mut all: Vec<Job>) -> Self {
         let n_jobs = all.len();
         for job in &mut all {
-            // Who reads and writes a file writes it.
+            // A task that reads and writes a file writes it.
             job.claims.sort_by_key(|claim| (claim.file, !claim.is_exclusive));
             job.claims.dedup_by_key(|claim| claim.file);
             job.dependencies.sort_unstable();
@@ -76,8 +76,8 @@ impl Jobs {
         }
     }
 
-    /// Returns the tasks of a plan, in the order of its dialect; among equals the longest chain of dependents goes first.
-    /// Files and attempts are the caller's to fill in.
+    /// Returns the tasks of a plan, in the order of its dialect; among equals the longest chain of dependents is first. The caller sets
+    /// files and attempts.
     pub fn of(plan: &Plan, links: &Links, graph: &TaskGraph) -> Vec<Job> {
         let tasks = plan.tasks();
         let heights = graph.heights(links);
@@ -111,12 +111,12 @@ impl Jobs {
         jobs.collect()
     }
 
-    /// Returns every task, by number.
+    /// Returns every task, by index.
     pub fn all(&self) -> &[Job] {
         &self.all
     }
 
-    /// Returns who depends on each task.
+    /// Returns the dependents of each task.
     pub(super) fn dependents(&self) -> &Dependents {
         &self.dependents
     }
@@ -126,7 +126,7 @@ impl Jobs {
     }
 }
 
-/// Returns where a task stands for those that depend on it: one that is to be left out is as good as skipped.
+/// Returns the state of a task for its dependents: a task marked to be skipped counts as skipped.
 fn state_of(plan: &Plan, task: &Task) -> State {
     match task.status.state() {
         Some(State::Pending) if task.held && plan.satisfies(task) => State::Skipped,

@@ -53,41 +53,41 @@ use crate::plan::lifecycle::OnFailure;
 use crate::plan::{Slots, State};
 use queue::Queue;
 
-/// What holds for the whole run.
+/// The policy of the whole run.
 #[derive(Clone, Copy, Debug)]
 pub struct Policy {
-    /// How many tasks may run side by side.
+    /// How many tasks may run in parallel.
     pub slots: Slots,
-    /// Whether a skipped task satisfies those that depend on it.
+    /// Whether a skipped task satisfies its dependents.
     pub skipped_satisfies: bool,
-    /// What the failure of a task does to those that depend on it.
+    /// The effect of a task's failure on its dependents.
     pub on_failure: OnFailure,
-    /// Whether nothing new begins while a task is between two attempts, as where all work in the same folder: what a failed
-    /// attempt left there would fail others. The task goes first when its time has come. Nothing new begins there either while a
-    /// task waits for a review that its plan does not ask for: what it changed would let others pass.
+    /// Whether nothing new starts while a task is between two attempts, as in a shared folder, where leftovers of a failed attempt would
+    /// fail others. The task starts first after its wait. Nothing new starts there either while a task waits for a review that its plan
+    /// does not require: its changes would let others pass.
     pub waits_for_resting: bool,
     /// Whether the first failure ends the run.
     pub fail_fast: bool,
-    /// How many tasks may be begun.
+    /// How many tasks may be started.
     pub max_tasks: Option<u32>,
-    /// What may be spent, in units of the caller's. Where that is nothing, nothing starts.
+    /// The budget, in the caller's units. With zero, nothing starts.
     pub budget: Option<u64>,
 }
 
 /// Something that happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ScheduleEvent {
-    /// An attempt that was asked for has begun.
+    /// A requested attempt has started.
     Started {
         /// The task.
         task: u32,
     },
-    /// An attempt ended well.
+    /// An attempt succeeded.
     Done {
         /// The task.
         task: u32,
     },
-    /// It is done, and a person has to approve it although its plan does not ask for that.
+    /// The task is done, and a person must approve it although its plan does not require that.
     DoneForReview {
         /// The task.
         task: u32,
@@ -96,86 +96,86 @@ pub enum ScheduleEvent {
     Failed {
         /// The task.
         task: u32,
-        /// Whether another attempt could end otherwise.
+        /// Whether another attempt could succeed.
         may_retry: bool,
     },
-    /// An attempt came to nothing through no fault of its own, as when a provider's limit was reached. It does not count.
+    /// An attempt ended through no fault of its own, as after a provider's rate limit. It does not count.
     Deferred {
         /// The task.
         task: u32,
     },
-    /// A task met a condition that is to end the run.
+    /// A task met a stop condition, which ends the run.
     Stopped {
         /// The task.
         task: u32,
     },
-    /// A person has looked at what a task made and approved it.
+    /// A person approved the work of a task.
     Approved {
         /// The task.
         task: u32,
     },
-    /// A task that waited for a review was rejected: it has failed.
+    /// The review of a task rejected it: it has failed.
     Rejected {
         /// The task.
         task: u32,
     },
-    /// The time that a task was to rest is over.
+    /// The wait of a task has ended.
     Rested {
         /// The task.
         task: u32,
     },
-    /// A change from outside the run moved a task. If it was running here, it is not any more.
+    /// A change from outside the run moved a task. If it was running here, it no longer is.
     Moved {
         /// The task.
         task: u32,
-        /// Where it is now.
+        /// Its new state.
         to: State,
     },
-    /// Something was spent.
+    /// A part of the budget was spent.
     Spent {
-        /// How much.
+        /// The amount.
         units: u64,
     },
-    /// Nothing new is to start for now.
+    /// Nothing new may start now.
     Paused,
     /// New tasks may start again.
     Resumed,
-    /// Nothing new is to start any more.
+    /// Nothing new may start any more.
     StopRequested,
 }
 
-/// Something to do.
+/// An action for the caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ScheduleAction {
-    /// Begin an attempt, and say [`ScheduleEvent::Started`] or [`ScheduleEvent::Failed`].
+    /// Start an attempt, and report [`ScheduleEvent::Started`] or [`ScheduleEvent::Failed`].
     Start {
         /// The task.
         task: u32,
-        /// Which attempt of this run it is, counted from 1.
+        /// The number of the attempt in this run, from 1.
         attempt: u32,
     },
-    /// Wait a while before the next attempt, and say [`ScheduleEvent::Rested`].
+    /// Wait before the next attempt, and report [`ScheduleEvent::Rested`].
     Rest {
         /// The task.
         task: u32,
         /// The attempt that failed.
         attempt: u32,
     },
-    /// Have a person review what a task made; the answer is [`ScheduleEvent::Approved`].
+    /// Have a person review the work of a task; the answer is [`ScheduleEvent::Approved`].
     Review {
         /// The task.
         task: u32,
     },
-    /// Take note that a task is skipped.
+    /// Record that a task is skipped.
     Skip {
         /// The task.
         task: u32,
-        /// The task whose failure brought this about.
+        /// The failed task that caused it.
         because: u32,
     },
 }
 
-/// Why nothing new starts although something could.
+/// Why nothing new starts although a task could.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stop {
     /// The user or another process asked for it.
@@ -190,30 +190,30 @@ pub enum Stop {
         /// The task.
         task: u32,
     },
-    /// As many tasks were begun as were to be.
+    /// The limit of started tasks is reached.
     MaxTasks,
     /// The budget is spent.
     Budget,
 }
 
-/// How the run stands.
+/// The status of the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ScheduleStatus {
     /// Tasks run, or rest between attempts.
     Busy,
     /// Nothing runs, because the run is paused.
     Paused,
-    /// Nothing runs, and what could run next waits for a person's approval.
+    /// Nothing runs, and the next tasks wait for a person's approval.
     AwaitsReview,
-    /// Nothing runs and nothing will, because the run was stopped.
+    /// Nothing runs or will run, because the run was stopped.
     Stopped(Stop),
-    /// Nothing runs and nothing can; tasks that were to run are left over.
+    /// Nothing runs or can run; tasks of the run are left over.
     Stuck,
-    /// Everything that was to run is over.
+    /// All tasks of the run have ended.
     Finished,
 }
 
-/// An event that does not fit what went before. Nothing changes.
+/// An event that does not match the state. Nothing changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unexpected {
     /// The event.
@@ -228,37 +228,37 @@ impl fmt::Display for Unexpected {
 
 impl std::error::Error for Unexpected {}
 
-/// Where a task is in this run.
+/// The phase of a task in this run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
-    /// Not begun: it waits for others, for a slot, for files, or is not to run.
+    /// Not started: it waits for others, for a slot, for files, or does not belong to the run.
     Waiting,
-    /// Asked to begin, or running.
+    /// Requested to start, or running.
     Running,
     /// Between two attempts.
     Resting,
-    /// Done, and a person has to review it.
+    /// Done, and waiting for a person's review.
     Review,
-    /// Over, in this state.
+    /// Ended, in this state.
     Over(State),
 }
 
-/// A run on its way.
+/// The schedule of an active run.
 #[derive(Clone, Debug)]
 pub struct Schedule {
     jobs: Jobs,
     policy: Policy,
     phases: Vec<Phase>,
-    /// How many attempts of each task were begun, and how many of them do not count.
+    /// How many attempts of each task were started, and how many of them do not count.
     attempts: Vec<u32>,
     n_deferred: Vec<u32>,
     queue: Queue,
     n_running: u32,
     n_resting: u32,
     n_review: u32,
-    /// The tasks that wait for a review for another reason than that their plan asks for one.
+    /// The tasks that wait for a review that their plan does not require.
     in_doubt: BTreeSet<u32>,
-    /// How many tasks were begun in this run.
+    /// How many tasks were started in this run.
     n_begun: u32,
     spent: u64,
     is_paused: bool,
@@ -268,7 +268,7 @@ pub struct Schedule {
 }
 
 impl Schedule {
-    /// Begins a run, and returns what to do first.
+    /// Starts a run, and returns the first actions.
     pub fn begin(jobs: Jobs, policy: Policy) -> (Self, Vec<ScheduleAction>) {
         let mut schedule = Schedule {
             queue: Queue::new(&jobs),
@@ -294,8 +294,8 @@ impl Schedule {
         (schedule, actions)
     }
 
-    /// Returns the same run over other tasks, as when the user edits the plan meanwhile, and what to do next. `old_of` maps each
-    /// of the tasks to the old one that it is: what has begun of it continues.
+    /// Returns the same run with other tasks, as after an edit of the plan, and the next actions. `old_of` maps each task to its old index:
+    /// started work continues.
     pub fn over(&self, jobs: Jobs, old_of: &[Option<u32>]) -> (Self, Vec<ScheduleAction>) {
         let old = |task: usize| old_of.get(task).copied().flatten();
         let count = |counts: &[u32], task: usize| old(task).and_then(|old| counts.get(old as usize).copied());
@@ -326,7 +326,7 @@ impl Schedule {
         (schedule, actions)
     }
 
-    /// Counts what the phases amount to, and begins what may run.
+    /// Rebuilds the counts from the phases, and starts tasks.
     fn take_stock(&mut self) -> Vec<ScheduleAction> {
         for task in self.tasks() {
             match self.phases[task as usize] {
@@ -355,7 +355,7 @@ impl Schedule {
         actions
     }
 
-    /// Takes note of something that happened, and returns what to do about it.
+    /// Applies an event, and returns the resulting actions.
     pub fn apply(&mut self, event: ScheduleEvent) -> Result<Vec<ScheduleAction>, Unexpected> {
         let mut actions = Vec::new();
         let is_expected = match event {
@@ -390,12 +390,12 @@ impl Schedule {
         Ok(actions)
     }
 
-    /// Returns where a task is.
+    /// Returns the phase of a task.
     pub fn phase(&self, task: u32) -> Option<Phase> {
         self.phases.get(task as usize).copied()
     }
 
-    /// Returns how many attempts of a task were begun in this run.
+    /// Returns how many attempts of a task were started in this run.
     pub fn attempts(&self, task: u32) -> u32 {
         self.attempts.get(task as usize).copied().unwrap_or(0)
     }
@@ -405,17 +405,17 @@ impl Schedule {
         self.jobs.all()
     }
 
-    /// Returns why nothing new starts, where it was stopped.
+    /// Returns why nothing new starts, if the run was stopped.
     pub fn stop(&self) -> Option<Stop> {
         self.stop
     }
 
-    /// Returns how the run stands.
+    /// Returns the status of the run.
     pub fn status(&self) -> ScheduleStatus {
         let is_resting = self.n_resting > 0 && self.stop.is_none();
         match self.stop {
             _ if self.n_running > 0 || is_resting => ScheduleStatus::Busy,
-            // Whatever was to end the run came too late.
+            // The reason to stop came too late: nothing is left.
             Some(_) if !self.tasks().any(|task| self.is_left_over(task)) => ScheduleStatus::Finished,
             Some(stop) => ScheduleStatus::Stopped(stop),
             None if !self.queue.is_empty() && self.is_paused => ScheduleStatus::Paused,
@@ -449,7 +449,7 @@ impl Schedule {
         }
     }
 
-    /// Moves a task to a phase, and with it those that wait for it.
+    /// Moves a task to a phase, and its dependents with it.
     fn enter(&mut self, task: u32, phase: Phase) {
         let old = std::mem::replace(&mut self.phases[task as usize], phase);
         for (at, change) in [(old, false), (phase, true)] {
@@ -540,7 +540,7 @@ impl Schedule {
         true
     }
 
-    /// Skips all that depend on a failed task, directly, through others or by coming in a later stage, and have not begun.
+    /// Skips all unstarted tasks that depend on a failed one, directly, through others or by their stage.
     fn skip_dependents(&mut self, failed: u32, actions: &mut Vec<ScheduleAction>) {
         let stage = self.jobs.all()[failed as usize].stage;
         let is_later = |task: &u32| self.jobs.all()[*task as usize].stage > stage;
@@ -586,7 +586,7 @@ impl Schedule {
             return false;
         }
         self.enter(task, Phase::Waiting);
-        // Nothing has begun since it rests: its slot and its files are free, unless it would not be alone.
+        // Nothing has started since its wait began: its slot and its files are free, unless it would not be alone.
         let may_run = self.stop.is_none() && !self.is_paused && !self.runs_alone;
         let is_alone = self.jobs.all()[task as usize].is_alone;
         let goes_first = self.policy.waits_for_resting && may_run && (!is_alone || self.n_running == 0);
@@ -603,12 +603,12 @@ impl Schedule {
         (task as usize) < self.phases.len()
     }
 
-    /// The first reason to stop is the one that counts.
+    /// Sets the reason to stop; the first one is kept.
     fn stop_for(&mut self, stop: Stop) {
         self.stop.get_or_insert(stop);
     }
 
-    /// Begins as many tasks as may run.
+    /// Starts as many tasks as possible.
     fn fill(&mut self, actions: &mut Vec<ScheduleAction>) {
         if self.policy.waits_for_resting && (self.n_resting > 0 || !self.in_doubt.is_empty()) {
             return;
@@ -616,7 +616,7 @@ impl Schedule {
         while self.stop.is_none() && !self.is_paused && !self.runs_alone && self.n_running < self.n_slots() {
             let (phases, attempts) = (&self.phases, &self.attempts);
             let is_full = self.is_full();
-            // Tasks that were begun may be finished.
+            // Started tasks may be finished.
             let may_begin =
                 |task: u32| phases[task as usize] == Phase::Waiting && (!is_full || attempts[task as usize] > 0);
             let Some(task) = self.queue.take(&self.jobs, self.n_running == 0, may_begin) else {
@@ -626,7 +626,7 @@ impl Schedule {
         }
     }
 
-    /// Begins an attempt at a task that has its files already.
+    /// Starts an attempt at a task that already has its files.
     fn start(&mut self, task: u32, actions: &mut Vec<ScheduleAction>) {
         self.runs_alone = self.jobs.all()[task as usize].is_alone;
         let attempt = &mut self.attempts[task as usize];

@@ -4,28 +4,28 @@ use std::collections::BTreeSet;
 
 use super::{FileUse, Job, Jobs};
 
-/// Where tasks wait, and for what.
+/// The waiting tasks, and what each waits for.
 #[derive(Clone, Debug)]
 pub(super) struct Queue {
     /// How many dependencies of each task are not satisfied.
     n_open: Vec<u32>,
     /// Whether each task counts as satisfied.
     is_satisfied: Vec<bool>,
-    /// The stages that occur, ascending.
+    /// The existing stages, ascending.
     stages: Vec<u32>,
     /// How many tasks each stage has, and how many of them are not satisfied.
     widths: Vec<u32>,
     n_unfinished: Vec<u32>,
     /// The first stage with unfinished tasks.
     open_stage: usize,
-    /// Tasks that wait for nothing but their stage.
+    /// Tasks that only wait for their stage.
     behind_stage: Vec<Vec<u32>>,
-    /// Tasks that could begin, by turn; those that must run alone apart.
+    /// Tasks that could start, by turn; those that must run alone are separate.
     ready: BTreeSet<(u32, u32)>,
     ready_alone: BTreeSet<(u32, u32)>,
-    /// Who uses each file.
+    /// The users of each file.
     holders: Vec<Holders>,
-    /// Tasks that could begin but for a file, by turn: those that would share it, and those that would not.
+    /// Tasks that only wait for a file, by turn: those that would share it, and those that would not.
     behind_file: Vec<[BTreeSet<(u32, u32)>; 2]>,
 }
 
@@ -42,7 +42,7 @@ impl Holders {
 }
 
 impl Queue {
-    /// Returns a queue in which nothing is satisfied and no task is ready.
+    /// Returns a queue without satisfied or ready tasks.
     pub(super) fn new(jobs: &Jobs) -> Self {
         let mut stages: Vec<u32> = jobs.all().iter().map(|job| job.stage).collect();
         stages.sort_unstable();
@@ -66,7 +66,7 @@ impl Queue {
         }
     }
 
-    /// Takes note of whether a task is satisfied, and returns those whose wait may be over by that.
+    /// Records whether a task is satisfied, and returns those whose wait may have ended.
     pub(super) fn set_satisfied(&mut self, jobs: &Jobs, task: u32, is_satisfied: bool) -> Vec<u32> {
         let known = &mut self.is_satisfied[task as usize];
         if std::mem::replace(known, is_satisfied) == is_satisfied {
@@ -95,7 +95,7 @@ impl Queue {
         freed
     }
 
-    /// Opens stages as long as the open one has nothing left to finish; returns who waited for them.
+    /// Opens stages while the open one has no unfinished task; returns the tasks that waited for them.
     fn open_stages(&mut self) -> Vec<u32> {
         let mut freed = Vec::new();
         while self.open_stage + 1 < self.stages.len() && self.n_unfinished[self.open_stage] == 0 {
@@ -109,7 +109,7 @@ impl Queue {
         self.stages.partition_point(|&stage| stage < job.stage)
     }
 
-    /// Puts a task that is not begun where it belongs: among the ready, or behind what it waits for. Returns whether it is ready.
+    /// Files an unstarted task: as ready, or by what it waits for. Returns whether it is ready.
     pub(super) fn offer(&mut self, jobs: &Jobs, task: u32) -> bool {
         let job = &jobs.all()[task as usize];
         if self.n_open[task as usize] > 0 {
@@ -125,7 +125,7 @@ impl Queue {
         is_ready
     }
 
-    /// Takes a task out of the ready ones.
+    /// Removes a task from the ready ones.
     pub(super) fn withdraw(&mut self, jobs: &Jobs, task: u32) {
         let job = &jobs.all()[task as usize];
         let turn = (job.turn, task);
@@ -140,7 +140,7 @@ impl Queue {
         }
     }
 
-    /// Returns whether no task could begin even if there were slots and files.
+    /// Returns whether no task could start even with free slots and files.
     pub(super) fn is_empty(&self) -> bool {
         self.ready.is_empty() && self.ready_alone.is_empty()
     }
@@ -150,7 +150,7 @@ impl Queue {
         self.widths.get(self.open_stage).copied().unwrap_or(0)
     }
 
-    /// Takes the next task that may begin, with its files; `is_idle` says that nothing runs.
+    /// Takes the next task that may start, with its files; `is_idle` is whether nothing runs.
     pub(super) fn take(&mut self, jobs: &Jobs, is_idle: bool, may_begin: impl Fn(u32) -> bool) -> Option<u32> {
         loop {
             let first = self.ready.first().copied();
@@ -163,7 +163,7 @@ impl Queue {
             let held = job.claims.iter().find(is_held).copied();
             let begins = match held {
                 _ if !may_begin(task) => false,
-                // A stage that was open may have something to finish again.
+                // An earlier stage may have unfinished tasks again.
                 _ if stage > self.open_stage => {
                     self.behind_stage[stage].push(task);
                     false
@@ -196,7 +196,7 @@ impl Queue {
         is_taken
     }
 
-    /// Lets those go on who wait for a file of this task and could have it now, one for each.
+    /// Makes tasks ready that wait for a file of this task and could have it now, one for each file.
     fn wake(&mut self, jobs: &Jobs, job: &Job) {
         for claim in &job.claims {
             let file = claim.file as usize;
@@ -209,7 +209,7 @@ impl Queue {
         }
     }
 
-    /// Returns the first of those who wait for a file and could have it now.
+    /// Returns the first task that waits for a file and could have it now.
     fn first_behind(&self, file: usize) -> Option<(u32, u32, bool)> {
         let first = |is_exclusive: bool| {
             let claim = FileUse {
@@ -222,7 +222,7 @@ impl Queue {
         [first(false), first(true)].into_iter().flatten().min()
     }
 
-    /// Gives a task that runs already its files.
+    /// Gives a task that already runs its files.
     pub(super) fn hold_for(&mut self, jobs: &Jobs, task: u32) {
         self.hold(&jobs.all()[task as usize], true);
     }
@@ -238,7 +238,7 @@ impl Queue {
         }
     }
 
-    /// Gives back the files of a task that runs no more.
+    /// Releases the files of a task that no longer runs.
     pub(super) fn release(&mut self, jobs: &Jobs, task: u32) {
         let job = &jobs.all()[task as usize];
         self.hold(job, false);

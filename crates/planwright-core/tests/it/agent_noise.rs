@@ -1,4 +1,4 @@
-//! Output that is noise, half an event, garbage or endless: nothing of it does harm, and nothing of it is kept but a little.
+//! Output that is noise, half an event, garbage or endless: it does no harm, and only a little of it is kept.
 
 use planwright_core::agent::{AgentExit, EventFormat, Listener, MAX_HEARD, MAX_MESSAGE};
 use proptest::prelude::*;
@@ -34,7 +34,7 @@ fn half_an_emoji_spoils_no_event() {
     assert!(verdict.final_message.starts_with("cut "));
 }
 
-/// Lines that mean something to one of the formats, to be mangled.
+/// Lines with a meaning in one of the formats, to be damaged.
 fn telling_lines() -> Vec<String> {
     let all = [
         &claude(r#""is_error":false,"permission_denials":[{"tool_name":"x"}]"#),

@@ -1,4 +1,4 @@
-//! What agents print, line by line, and what planwright makes of it: successes, and every known way to fail.
+//! The output of agents, line by line, and planwright's verdict: successes, and every known failure.
 
 use planwright_core::agent::{AgentEvent, AgentExit, AgentOutcome, AgentVerdict, EventFormat, Listener, Usage};
 
@@ -10,7 +10,7 @@ fn listen(format: EventFormat, output: &str, exit: AgentExit) -> (Vec<AgentEvent
     (heard, listener.finish(exit))
 }
 
-/// Checks what became of an attempt: the first word is the outcome; the rest, if any, is part of its reason.
+/// Checks the outcome of an attempt: the first word is the outcome; the rest, if any, is part of its reason.
 #[track_caller]
 pub(crate) fn check(format: EventFormat, output: &str, exit: AgentExit, expected: &str) -> AgentVerdict {
     let (_, verdict) = listen(format, output, exit);
@@ -211,7 +211,7 @@ fn retries_because_of_a_limit_are_reported_at_once() {
         }]
     );
     assert_eq!(verdict.outcome, AgentOutcome::Interrupted);
-    // Once it goes on, the limit is over.
+    // After the agent continues, the limit has ended.
     check(
         Claude,
         &format!("{notice}\n{CLAUDE_WORK}"),
@@ -241,7 +241,7 @@ fn arrays_of_events_are_read_too() {
             assert_eq!(verdict.session.as_deref(), Some("s-1"));
         }
     }
-    // What is cut still tells its session, and no success.
+    // A cut output still has its session, but no success.
     let verdict = check(Claude, &one_line[..one_line.len() - 20], OK, "broken");
     assert_eq!(verdict.session.as_deref(), Some("s-1"));
 }
@@ -425,7 +425,7 @@ fn gemini_fails_in_these_ways() {
         "failed limit of turns",
     );
     check(Gemini, &error("empty answer"), OK, "broken empty answer");
-    // The error may stand in an event of its own.
+    // The error may be in a separate event.
     let apart = r#"{"type":"error","severity":"error","message":"Model stream ended without a finish reason."}
 {"type":"result","status":"error","stats":{}}"#;
     check(
@@ -517,7 +517,7 @@ fn opencode_fails_in_these_ways() {
         OK,
         "failed bash",
     );
-    // It goes no further then, and says nothing more.
+    // It stops then without another event.
     let colours = "\u{1b}[93m\u{1b}[1m! \u{1b}[0mpermission requested: bash (make); auto-rejecting";
     let given_up = format!("{colours}\n{rejected}\n{}", opencode_step("tool-calls", 1));
     check(Opencode, &given_up, OK, "failed tools were denied to it: bash");
@@ -662,7 +662,7 @@ fn format_names_round_trip() {
     assert_eq!(EventFormat::named("Claude"), None);
 }
 
-/// How each agent tells a limit of its provider from a task that failed and from itself being broken.
+/// How each agent distinguishes a provider's rate limit, a failed task, and a broken setup.
 #[test]
 fn limits_failures_and_broken_agents_are_distinguished() {
     let result = |words: &str| format!("{{\"type\":\"result\",{words}}}\n");

@@ -1,4 +1,4 @@
-//! Plans read out of messy answers: every file of `tests/answers` with what a careful person reads out of it.
+//! Plans read from messy answers: every file of `tests/answers` with the plan that a careful person reads in it.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -117,7 +117,7 @@ fn outlines_become_sound_plans_of_every_dialect() {
     }
 }
 
-/// Returns the words of a text that are not in a plan, whose text is JSON, YAML or Markdown.
+/// Returns the words of a text that a plan lacks. The plan's text is JSON, YAML or Markdown.
 fn missing_words<'t>(text: &'t str, plan: &str) -> Vec<&'t str> {
     let words_of = |text: &'t str| {
         text.split(|c: char| !c.is_alphanumeric())
@@ -331,14 +331,14 @@ fn hostile_answers_are_read_in_linear_time_and_without_a_panic() {
                 let _ = read(&text, true);
                 started.elapsed()
             };
-            // Eight times as much takes eight times as long; where each piece looked at all others, it would be 64 times.
+            // Eight times as much takes eight times as long; if each piece were compared with all others, it would be 64 times.
             let is_linear = || time(N_PIECES) < 32 * time(N_PIECES / 8).max(LEAST_TIME);
             assert!((0..3).any(|_| is_linear()), "{piece:?} after {before:?}");
         }
     }
 }
 
-/// What a careful person reads out of the answers of the corpus.
+/// The plans that a careful person reads in the answers of the corpus.
 #[test]
 fn answers_of_the_corpus_are_read() {
     let Some(corpus) = corpus("answers_of_the_corpus_are_read") else {

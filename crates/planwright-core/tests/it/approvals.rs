@@ -1,5 +1,5 @@
-//! Every verb on whole plans from every status in every dialect, through the text and back; what is written of it; and which
-//! plans may be run.
+//! Every verb on whole plans from every status in every dialect, through the text and back; the fields that are written; and which plans
+//! may be run.
 
 use planwright_core::change::{Open, Problem, transition_plan};
 use planwright_core::diagnostic::Severity;
@@ -89,7 +89,7 @@ fn status_of(text: &str) -> String {
     plan.head_str(Field::Status).unwrap_or("none").to_owned()
 }
 
-/// Draws what became of a plan by each verb: the new status, or a dash.
+/// Returns the result of each verb on a plan: the new status, or a dash.
 fn row(text: &str) -> String {
     let cell = |verb| match attempt(text, &PlanRequest::new(verb, NOW)) {
         Ok((new, _)) => status_of(&new),
@@ -204,7 +204,7 @@ fn an_approval_changes_its_bytes_and_no_others() {
         .replace("\"approved_at\": null", &format!("\"approved_at\": \"{NOW}\""))
         .replace("\"2026-11-15T10:00:00Z\"", &format!("\"{NOW}\""));
     assert_eq!((new.as_str(), notes.as_str()), (expected.as_str(), ""));
-    // What is taken back leaves no time of approval; what is given up does.
+    // A revoked approval leaves no time; a cancelled plan keeps it.
     let (rejected, _) = attempt(&new, &PlanRequest::new(PlanVerb::Reject, NOW)).expect("it is allowed");
     let unapproved = expected.replace(&format!("\"approved_at\": \"{NOW}\""), "\"approved_at\": null");
     assert_eq!(rejected, unapproved.replace("\"Approved\"", "\"Rejected\""));
@@ -219,7 +219,7 @@ fn a_draft_may_be_approved_without_submission_with_a_remark() {
         (status_of(&new).as_str(), notes.as_str()),
         ("Approved", "the plan had not been submitted")
     );
-    // A field that is not there is added beside those it belongs to.
+    // A missing field is added next to those it belongs to.
     let text = crab("").replace(", \"approved_at\": null", "");
     let (new, _) = attempt(&text, &PlanRequest::new(PlanVerb::Approve, NOW)).expect("it is allowed");
     assert!(new.contains("\"approved_at\": \"2026"), "{new}");
@@ -276,7 +276,7 @@ fn malformed_constraints_are_left_unchanged() {
     }
 }
 
-/// Returns what lets a plan run that is refused; none where it runs.
+/// Returns the option that allows a refused plan to run; none if it runs.
 fn lift(text: &str) -> Option<RunLift> {
     let inspection = inspect(&SourceText::new(text), &Choice::by_content(&DiskFacts::default()));
     let plan = &inspection.plan.as_ref().expect("a plan").plan;
@@ -308,7 +308,7 @@ fn each_plan_status_allows_or_blocks_a_run() {
     assert_eq!(lift(&draft), nothing);
 }
 
-/// What is approved is what is run: the way from a draft through all verbs ends in a plan that runs.
+/// An approved plan runs: the path from a draft through all verbs ends in a plan that runs.
 #[test]
 fn an_approved_plan_runs() {
     let mut text = crab_in("Draft");
@@ -319,7 +319,7 @@ fn an_approved_plan_runs() {
     assert_eq!(lift(&text), None);
 }
 
-/// Whatever the file looks like, a verb on the plan leaves every byte of every task alone, or does nothing.
+/// For any file, a verb on the plan changes no byte of any task, or does nothing.
 #[test]
 fn no_verb_on_a_plan_touches_a_task() {
     let mut n_changed = 0;

@@ -1,4 +1,4 @@
-//! What an arbiter gets to read: the shape of SPEC-0010 letter by letter, for plans of every dialect, in bounds.
+//! The brief of an arbiter: exactly the form of SPEC-0010, for plans of every dialect, within limits.
 
 use std::path::Path;
 

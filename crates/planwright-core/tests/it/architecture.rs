@@ -43,7 +43,7 @@ const FORBIDDEN: &[(&str, &str)] = &[
     ("outline", "dialect"),
 ];
 
-/// Returns whether a word is the module of a dialect. Dialects know nothing of each other.
+/// Returns whether a word is the module of a dialect. Dialects do not know each other.
 fn is_dialect(name: &str) -> bool {
     DIALECTS.iter().any(|dialect| dialect.name().replace('-', "_") == name)
 }
@@ -66,7 +66,7 @@ const WORLDLY_MACROS: &[&str] = &[
     "thread_local",
 ];
 
-/// What planwright-core is built from. A new name here needs a reason in its `Cargo.toml`.
+/// The dependencies of planwright-core. A new name here needs a reason in its `Cargo.toml`.
 const DEPENDENCIES: &[&str] = &["granit-parser", "memchr", "sha2", "strsim"];
 
 fn crate_folder() -> &'static Path {
@@ -110,7 +110,7 @@ fn module_of(relative: &Path) -> Vec<String> {
     names.filter(|name| name != "mod" && name != "lib").collect()
 }
 
-/// Returns what is wrong with the imports of one file.
+/// Returns the errors in the imports of one file.
 fn import_slips(module: &[String], text: &str) -> Vec<String> {
     let tokens = tokens(text);
     let own = module.first().map_or("", String::as_str);
@@ -141,7 +141,7 @@ fn resolve(module: &[String], mention: &Mention) -> Vec<String> {
     at
 }
 
-/// Returns what is wrong with a module of layer `own` that names `target`.
+/// Returns the error of a module of layer `own` that names `target`.
 fn judge(own: &str, module: &[String], target: &[String]) -> Option<String> {
     let layer = target.first()?.as_str();
     let place = |name: &str| LAYERS.iter().position(|layer| *layer == name);
@@ -159,7 +159,7 @@ fn judge(own: &str, module: &[String], target: &[String]) -> Option<String> {
         (Some(one), Some(other)) if own == "dialect" && layer == "dialect" && one != other => {
             Some(format!("makes the dialect `{one}` know `{other}`"))
         }
-        // The registry names them all; what they share asks through the trait.
+        // The registry names all of them; shared code uses the trait.
         (None, Some(other))
             if module.get(1).is_some_and(|name| name != "registry") && own == "dialect" && layer == "dialect" =>
         {
@@ -169,7 +169,7 @@ fn judge(own: &str, module: &[String], target: &[String]) -> Option<String> {
     }
 }
 
-/// Returns words by which a rule would ask which dialect a plan is in.
+/// Returns words with which a rule would ask for the dialect of a plan.
 fn dialect_words(tokens: &[Token]) -> Vec<String> {
     let is_dialect = |token: &&Token| {
         let word = token.text.to_lowercase();
@@ -206,7 +206,7 @@ fn world_slips(text: &str) -> Vec<String> {
     slips
 }
 
-/// Returns what a manifest builds from that the list does not allow.
+/// Returns the dependencies in a manifest that the list does not allow.
 fn dependency_slips(manifest: &str) -> Vec<String> {
     let mut section = "";
     let mut slips = Vec::new();

@@ -1,5 +1,5 @@
-//! What holds for many transitions in one change: the text, the moves and the refusals are those of making them one after
-//! another, and the work grows with the text.
+//! The laws of many transitions in one change: text, moves and refusals equal those of making them one after another, and the work grows
+//! with the text.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -52,7 +52,7 @@ impl Wish {
     }
 
     fn random(chance: &mut Chance, n_tasks: usize, n: usize) -> Self {
-        // Mostly what leads on, so that not all is refused.
+        // Usually verbs that are allowed, so that not all are refused.
         let verbs = [
             Verb::Start,
             Verb::Start,
@@ -120,7 +120,7 @@ fn states(open: &Open) -> Vec<Option<State>> {
     linked.plan.tasks().iter().map(|task| task.status.state()).collect()
 }
 
-/// What came of requests, for comparing.
+/// The result of requests, for comparison.
 #[derive(Debug, PartialEq)]
 struct Outcome {
     text: String,
@@ -135,7 +135,7 @@ fn words(unmade: &RefusedRequest) -> String {
     format!("{problem}: {problem:?} at {place:?}")
 }
 
-/// Makes transitions one after another, each on the text read anew; what the file cannot hold is kept by name.
+/// Makes transitions one after another, each on the text read again; states that the file cannot hold are kept by name.
 fn one_by_one(text: &str, wishes: &[Wish]) -> Outcome {
     let mut kept: BTreeMap<String, State> = BTreeMap::new();
     let mut now = open(text);
@@ -201,7 +201,7 @@ fn all_at_once(text: &str, wishes: &[Wish]) -> Outcome {
     }
 }
 
-/// Writes a YAML document out with all its keys and values in their order, however they are quoted.
+/// Writes a YAML document with all keys and values in order, without its quoting.
 fn unquoted(text: &str) -> String {
     fn write(node: NodeRef<'_>, out: &mut String) {
         match node.kind() {
@@ -227,7 +227,7 @@ fn unquoted(text: &str) -> String {
     out
 }
 
-/// Compares both ways. New texts in YAML are quoted as their neighbours are, which are others when all are written together.
+/// Compares both ways. New texts in YAML are quoted like their neighbours, which differ when all are written together.
 #[track_caller]
 fn check_same(text: &str, wishes: &[Wish]) -> Outcome {
     let (mut expected, found) = (one_by_one(text, wishes), all_at_once(text, wishes));
@@ -250,7 +250,7 @@ fn check_same(text: &str, wishes: &[Wish]) -> Outcome {
     found
 }
 
-/// Returns a plan of a shape, with this and that about it.
+/// Returns a random plan of a shape.
 fn some_plan(shape: &str, chance: &mut Chance) -> String {
     let n_tasks = 2 + chance.below(7);
     let mut text = match shape {
@@ -288,7 +288,7 @@ fn some_plan(shape: &str, chance: &mut Chance) -> String {
         "rawko" if chance.one_in(2) => {
             text = text.replace("    status: pending\n", "    status: pending # as yet\n");
             if chance.one_in(3) {
-                // What has an anchor is not touched.
+                // A node with an anchor is not changed.
                 text = text.replacen("    status: pending # as yet", "    status: &a pending # as yet", 1);
             }
         }
@@ -391,7 +391,7 @@ fn check_law(shape: &str) {
             text = found.text;
         }
     }
-    // A law about nothing would be none.
+    // A law without cases would prove nothing.
     assert!(n_made > 200, "{shape}: {n_made} made, {n_refused} refused");
     assert!(n_refused > 100, "{shape}: {n_made} made, {n_refused} refused");
     assert!(shape != "rawko" || n_unpatchable > 0, "some places must not be touched");
@@ -425,7 +425,7 @@ fn task_pack_batches_equal_single_changes() {
     check_law("task-pack");
 }
 
-/// Returns starts and dones of all tasks, each task's own side by side.
+/// Returns starts and dones of all tasks, each task's own next to each other.
 fn whole_run(n_tasks: usize) -> Vec<Wish> {
     let verbs = |task_ix| [Verb::Start, Verb::Done].map(|verb| Wish::plain(task_ix, verb, task_ix));
     (0..n_tasks).flat_map(verbs).collect()

@@ -1,5 +1,4 @@
-//! How a text becomes a plan: the carrier of its extension first, then the text as a whole, and a fragment of it last. What a fix
-//! may take away.
+//! From a text to a plan: first the carrier of its extension, then the whole text, and a fragment of it last. Also what a fix may remove.
 
 use planwright_core::change::{Open, transition};
 use planwright_core::diagnostic::{Safety, Severity};
@@ -184,7 +183,7 @@ fn a_document_around_a_plan_is_never_removed() {
     }
 }
 
-/// What an agent prints lands in the plan: every text that is written is read again as the same plan.
+/// Output of an agent is written to the plan: every written text is parsed as the same plan.
 #[test]
 fn a_plan_stays_a_plan_when_output_with_a_fence_is_written() {
     let facts = DiskFacts::default();
@@ -210,7 +209,7 @@ fn a_plan_stays_a_plan_when_output_with_a_fence_is_written() {
     }
 }
 
-/// Each safe fix of each fixture: what it takes away is white space, punctuation, a fence, or named by its finding.
+/// Each safe fix of each fixture: it only removes white space, punctuation, a fence, or text named by its finding.
 #[test]
 fn safe_fixes_drop_no_content() {
     let mut n_fixes = 0;

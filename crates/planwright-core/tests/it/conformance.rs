@@ -1,4 +1,4 @@
-//! The fixtures say what they must, every finding has one, and every finding has its place in the documentation.
+//! The fixtures match their expectations, every finding has one, and every finding is in the documentation.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ use crate::fixtures::{inspect_text, root, rule_ids};
 /// Findings that need a text too large for a fixture; the tests below make one.
 const GENERATED: &[&str] = &["too-large", "too-many-aliases", "too-many-findings"];
 
-/// Findings about files and the configuration, which are not the core's to make.
+/// Findings about files and the configuration, which the core does not report.
 const OF_FILES: &[&str] = &[
     "unreadable-file",
     "config-unreadable",

@@ -1,4 +1,4 @@
-//! One rich plan per dialect, converted to every other: the texts and the accounts of what changed, as files.
+//! One rich plan per dialect, converted to every other: the texts and the reports of changes, as files.
 //!
 //! `fixtures/convert/<dialect>/plan.ext` is the plan; `to-<target>.ext` what becomes of it and `to-<target>.losses` the account.
 //! Set `PLANWRIGHT_BLESS=1` to write what comes out, then read the difference.

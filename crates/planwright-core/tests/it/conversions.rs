@@ -1,4 +1,4 @@
-//! Conversion, import, migration and new plans: what comes out is sound, and what went in can be had back.
+//! Conversion, import, migration and new plans: the result is valid, and the original can be restored.
 
 use planwright_core::convert::{
     ConversionOptions, ConversionRefusal, Converted, Embed, LossKind, MigrationOrder, convert, import, migrate,
@@ -62,7 +62,7 @@ pub(crate) fn embedding() -> ConversionOptions {
     }
 }
 
-/// All that the model says of a plan, apart from places in the text.
+/// The whole model of a plan, without spans.
 fn model(inspection: &Inspection) -> Vec<String> {
     let linked = inspection.plan.as_ref().expect("a plan");
     let plan = &linked.plan;
@@ -100,7 +100,7 @@ fn model(inspection: &Inspection) -> Vec<String> {
     lines
 }
 
-/// Returns the whole document as data, its members in order; of a Markdown file also what stands around it.
+/// Returns the whole document as data, with its members in order; for a Markdown file also the text around it.
 fn data(inspection: &Inspection) -> (String, String) {
     let (carrier, span) = inspection.carrier.expect("a document");
     let source = &inspection.source;
@@ -224,7 +224,7 @@ fn embedded_originals_come_back_exactly() {
                 there.text,
                 back.text
             );
-            // What no dialect knows comes back as well, in its old order.
+            // Unknown members are restored as well, in their old order.
             prop_assert_eq!(data(&back.inspection), data(&inspection));
             prop_assert_eq!(back.text.as_str(), text.as_str(), "{} to {} and back", from, to);
             let unsaid = |kind| back.losses.iter().all(|loss| loss.kind != kind);
@@ -249,7 +249,7 @@ fn clido_with(description: &str, notes: &str) -> String {
 
 #[track_caller]
 fn check_text(text: &str) {
-    // A blank text says nothing, and is replaced.
+    // A blank text is replaced.
     if text.trim().is_empty() {
         return;
     }
@@ -402,7 +402,7 @@ fn an_edit_of_one_task_wins_there_and_nowhere_else() {
     });
 }
 
-/// Returns the lines of one model that the other has not.
+/// Returns the lines of one model that the other lacks.
 fn difference(found: &Inspection, expected: &Inspection) -> (Vec<String>, Vec<String>) {
     let (found, expected) = (model(found), model(expected));
     let only = |one: &[String], other: &[String]| one.iter().filter(|line| !other.contains(line)).cloned().collect();
@@ -600,7 +600,7 @@ fn a_task_pack_draft_names_no_unverified_source() {
     assert!(!draft.text.contains("source_plan:"), "{}", draft.text);
     let is_told = |loss: &planwright_core::convert::Loss| loss.kind == LossKind::Lost && loss.field == "planPath";
     assert!(draft.losses.iter().any(is_told), "{:?}", draft.losses);
-    // Who has made sure of it says so, and then nothing is lost.
+    // A user who has checked it sets the option, and then nothing is lost.
     let options = ConversionOptions {
         source_plan: Some(planwright_core::convert::SourcePlanRef {
             path: "docs/plans/p.md".to_owned(),
@@ -641,7 +641,7 @@ fn a_pack_without_its_source_plan_converts_with_a_remark() {
             ))
         );
     }
-    // Its own errors stand in the way as before.
+    // Its own errors still prevent the conversion.
     let broken = inspect(
         &SourceText::new(pack.replacen("\"dependencies\": []", "\"dependencies\": [\"T999\"]", 1)),
         &choice,

@@ -1,4 +1,4 @@
-//! Real plans: all are read or refused with a finding, sound ones without an error, broken ones with one.
+//! Real plans: all are read or refused with a finding, valid ones without an error, broken ones with one.
 
 use std::path::{Path, PathBuf};
 
@@ -39,7 +39,7 @@ fn facts_of(questions: &Questions, root: &Path) -> DiskFacts {
     }
 }
 
-/// Inspects a file as the file it is; paths inside it start at `root`.
+/// Inspects a file with its path; paths inside it are relative to `root`.
 fn inspect_file(path: &Path, root: &Path) -> Inspection {
     let source = SourceText::from_bytes(std::fs::read(path).expect("a file of the corpus"));
     let name = path.to_string_lossy();
@@ -55,7 +55,7 @@ fn inspect_file(path: &Path, root: &Path) -> Inspection {
     inspect(&source, &choice(&facts))
 }
 
-/// Inspects every file below a folder of the corpus; `expected` says of each whether it has errors, where that is known.
+/// Inspects every file below a folder of the corpus; `expected` returns whether it has errors, if known.
 fn check_folder(test: &str, folder: &str, dialect: Option<&str>, has_errors: impl Fn(&str) -> Option<bool>) {
     let Some(corpus) = corpus(test) else {
         return;
@@ -82,7 +82,7 @@ fn check_folder(test: &str, folder: &str, dialect: Option<&str>, has_errors: imp
     assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
 
-/// Upstream tests say in their names what must be refused.
+/// Upstream tests name in their file names what must be refused.
 fn by_name(name: &str) -> Option<bool> {
     Some(name.starts_with("test_invalid_"))
 }
@@ -143,7 +143,7 @@ fn ralph_files_are_read_or_refused() {
     check_folder("corpus::ralph_files_are_read_or_refused", "ralph", None, |_| None);
 }
 
-/// What the original says of each pack: `expected.jsonl` holds its answers.
+/// The original's verdict on each pack: `expected.jsonl` has its answers.
 #[test]
 fn task_packs() {
     let Some(corpus) = corpus("corpus::task_packs") else {
@@ -178,7 +178,7 @@ fn task_packs() {
     assert!(n_packs >= 8, "only {n_packs} packs were looked at");
 }
 
-/// Markdown beside the packs is no plan in any dialect, and is refused with a finding.
+/// Markdown next to the packs is no plan in any dialect, and is refused with a finding.
 #[test]
 fn source_plans_are_no_packs() {
     check_folder(
@@ -189,7 +189,7 @@ fn source_plans_are_no_packs() {
     );
 }
 
-/// Every sound plan of the corpus converts to every other dialect or is refused with a reason; so for import and migration.
+/// Every valid plan of the corpus converts to every other dialect or is refused with a reason; the same for import and migration.
 #[test]
 fn every_real_plan_converts_or_is_refused_with_a_reason() {
     let Some(corpus) = corpus("corpus::every_real_plan_converts_or_is_refused_with_a_reason") else {

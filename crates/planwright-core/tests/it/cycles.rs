@@ -1,4 +1,4 @@
-//! Small random plans against answers found by trying everything: circles, orders, who may start and who never can.
+//! Small random plans against exhaustive answers: cycles, orders, which tasks may start and which never can.
 
 use std::collections::BTreeSet;
 
@@ -159,7 +159,7 @@ fn distances(edges: &Edges, alive: &[bool]) -> Vec<Vec<Option<usize>>> {
     ways
 }
 
-/// Returns the tasks on the circles of a finding, in its order, after checking that each step is an edge.
+/// Returns the tasks on the cycle of a finding, in its order, after checking that each step is an edge.
 fn cycle_of(found: &Diagnostic, plan: &Plan, edges: &Edges) -> Result<Vec<usize>, TestCaseError> {
     let spans = found
         .span
@@ -213,7 +213,7 @@ fn check_cycles(specs: &[Spec], lifecycle: &'static Lifecycle) -> TestCaseResult
         for &ix in &cycle {
             prop_assert!(alive[ix], "circles share the task {ix}");
         }
-        // What is reported is a shortest circle among the tasks it is tied up with, those reported before left out.
+        // The reported cycle is a shortest one in its component, without those reported before.
         let ways = distances(&edges, &alive);
         let knot = (0..specs.len()).filter(|&ix| ways[ix][cycle[0]].is_some() && ways[cycle[0]][ix].is_some());
         let shortest = knot.filter_map(|ix| ways[ix][ix]).min();
@@ -228,7 +228,7 @@ fn check_cycles(specs: &[Spec], lifecycle: &'static Lifecycle) -> TestCaseResult
         Vec::<usize>::new(),
         "a circle that touches no other is not reported"
     );
-    // Every knot has one circle at least, and its first has the fewest tasks possible.
+    // Every component has at least one cycle, and its first has the fewest possible tasks.
     for (ix, ways) in at_first.iter().enumerate() {
         if ways[ix].is_some() {
             let has_one = |&other: &usize| ways[other].is_some() && at_first[other][ix].is_some();
@@ -307,7 +307,7 @@ fn stages_are_part_of_the_order() {
     check_law(2_000, specs(1, 4), |specs| check_order(&specs, true, lifecycle));
 }
 
-/// Returns what satisfies a dependency, written down again from the documentation.
+/// Returns what satisfies a dependency, implemented again from the documentation.
 fn satisfies(dialect: &str, spec: &Spec) -> bool {
     // A pending task that is held will be skipped, and counts as that.
     let is_skipped = spec.status == 4 || (spec.status == 0 && spec.held);
@@ -364,7 +364,7 @@ fn check_readiness(dialect: &str, lifecycle: &'static Lifecycle, specs: &[Spec],
     Ok(())
 }
 
-/// Checks that every reason is one, and that a task that must be waited for is named.
+/// Checks that every reason is real, and that every unfinished dependency is named.
 fn check_waits(dialect: &str, specs: &[Spec], ix: usize, waits: &[Wait]) -> TestCaseResult {
     for wait in waits {
         match *wait {
@@ -428,7 +428,7 @@ fn an_unreadable_dependency_is_never_satisfied() {
     }
 }
 
-/// Lets everything run that can and returns who is pending at the end.
+/// Simulates a run of all tasks and returns those that are still pending at the end.
 fn never_started(dialect: &str, specs: &[Spec]) -> BTreeSet<usize> {
     let mut specs = specs.to_vec();
     for spec in specs.iter_mut().filter(|spec| spec.status == 1) {
@@ -477,7 +477,7 @@ fn check_never_ready(dialect: &str, lifecycle: &'static Lifecycle, specs: &[Spec
     Ok(())
 }
 
-/// Makes every unfinished task of a plan pending or failed, as it is before anything ran out of order.
+/// Makes every unfinished task of a plan pending or failed, as before anything ran out of order.
 fn unfinished(mut specs: Vec<Spec>) -> Vec<Spec> {
     for spec in &mut specs {
         spec.held = false;

@@ -1,4 +1,4 @@
-//! Task packs derived from a source plan: what an answer makes, what it cannot make, and what holds for all that it makes.
+//! Task packs derived from a source plan: the pack from an answer, unusable answers, and laws of all derived packs.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -349,7 +349,7 @@ fn random_answer(chance: &mut Chance) -> Value {
     }
     let name = |rank: usize| format!("T{:03}", rank + 1);
     let mut tasks = Vec::new();
-    // The rank decides who may depend on whom; the order in the list is any.
+    // The rank decides possible dependencies; the order in the list is free.
     for &rank in &order {
         let on: Vec<String> = (0..rank).filter(|_| chance.below(4) == 0).map(name).collect();
         let files: HashSet<String> = (0..1 + chance.below(3))
@@ -465,7 +465,7 @@ fn drifted_cards_are_found_with_their_places_and_written_again() {
         messages(&drift(&missing).expect("a contract")),
         ["task-pack-card-drift: there is no card of `T001`"]
     );
-    // How far cards stand apart cannot be told from one of them.
+    // One card alone does not show the distance between cards.
     let apart = with_cards_renewed(&missing).expect("new cards");
     assert_eq!(apart.replace("It grows\n\n- T002", "It grows\n- T002"), text);
     check(
@@ -504,7 +504,7 @@ fn again(old: &Derived, plan: &str, answer: &Value, touched: &[&str]) -> Derived
 fn a_regenerated_pack_keeps_ids_of_unchanged_tasks_and_reuses_no_started_id() {
     let old = derived(PLAN, &answer());
     let plan = format!("{PLAN}\nMore.\n");
-    // The planner swaps the names, and has a third task under the name of a finished one.
+    // The planner swaps the names, and gives a third task the name of a finished one.
     let first = task("T002", &["T001"], &["src/types.rs"]);
     let mut first = first;
     first["goal"] = json!("Goal of T001");
@@ -578,7 +578,7 @@ fn the_prompt_quotes_the_plan_so_that_it_cannot_give_instructions() {
     assert!(prompt.contains("`````text\n---\ntitle: Import photos"), "{prompt}");
     assert!(prompt.contains("Units that were found in it: U1, U2.\nRequirements that were found in it: R1, R2, AE1."));
     assert!(prompt.contains("````text\nold ```json pack\n````"));
-    // Between the marks nothing is planwright's, and outside of them nothing is the plan's.
+    // No text between the marks is planwright's, and no text outside is the plan's.
     let fence_end = prompt.find("\n`````\n").expect("the end of the quotation");
     assert!(!prompt[fence_end..].contains("rm -rf"));
 }

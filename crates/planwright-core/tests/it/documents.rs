@@ -1,4 +1,4 @@
-//! What holds for every document: the table fits the text, and others read the same values.
+//! The laws of every document: the table matches the text, and other parsers read the same values.
 
 use planwright_core::document::patch::PlainValue;
 use planwright_core::document::{Document, DocumentFormat, NodeKind, NodeRef, Parsed, Style, json, rules, yaml};
@@ -77,7 +77,7 @@ fn check_children(node: NodeRef<'_>) -> TestCaseResult {
     Ok(())
 }
 
-/// Checks that only separators, white space and comments stand between nodes.
+/// Checks that only separators, white space and comments are between nodes.
 fn check_gaps(document: &Document) -> TestCaseResult {
     let text = document.source().as_str();
     let mut gaps = String::new();
@@ -109,7 +109,7 @@ fn check_gaps(document: &Document) -> TestCaseResult {
     Ok(())
 }
 
-/// Checks that a node's slice alone holds the same value.
+/// Checks that a node's slice alone has the same value.
 fn check_slices(document: &Document) -> TestCaseResult {
     for node in document.nodes() {
         if node.kind() == NodeKind::Key || node.style() == Style::Block || node.slice().is_empty() {

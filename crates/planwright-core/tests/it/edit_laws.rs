@@ -1,5 +1,4 @@
-//! What holds for any sequence of edits and transitions: the file reads as a naive model predicts, and what was not
-//! concerned keeps its bytes.
+//! The laws of any sequence of edits and transitions: the file reads as a naive model predicts, and unconcerned parts keep their bytes.
 
 use std::collections::BTreeSet;
 
@@ -19,7 +18,7 @@ const NOW: &str = "2026-11-15T12:00:00.000Z";
 const N_RUNS: u64 = 25;
 const N_STEPS: usize = 60;
 
-/// A task as the naive model sees it: a mark in its text that no edit touches, its state, the marks it waits for.
+/// A task in the naive model: a mark in its text that no edit touches, its state, the marks that it waits for.
 #[derive(Clone, Debug, PartialEq)]
 struct Row {
     mark: String,
@@ -33,7 +32,7 @@ struct World {
     text: String,
     rows: Vec<Row>,
     is_clido: bool,
-    /// How often something was done, and how often refused.
+    /// How many operations were done, and how many were refused.
     n_done: usize,
     n_refused: usize,
 }
@@ -72,7 +71,7 @@ impl World {
     fn new(dialect: &str, chance: &mut Chance) -> Self {
         let mut text = generate::plan(dialect, 3 + chance.below(6));
         if dialect == "rawko" {
-            // Comments must survive whatever happens around them.
+            // Comments must survive all changes around them.
             text = text.replace("    status: pending\n", "    status: pending # as yet\n");
             text = text.replace("  - index: 2\n", "  # the third\n  - index: 2\n");
         }
@@ -104,7 +103,7 @@ impl World {
         }
     }
 
-    /// Does something at random, and predicts what comes of it.
+    /// Makes a random change, and predicts its result.
     fn step(&mut self, chance: &mut Chance, n: usize) {
         let before = self.text.clone();
         let ix = chance.below(self.rows.len());
@@ -218,7 +217,7 @@ impl World {
         if self.is_clido {
             self.predict_cascade(ix, verb, predicted);
         } else {
-            // rawko skips what depends on a skipped step, and takes that back.
+            // rawko skips the dependents of a skipped step, and undoes that.
             for step in &changed.moves[1..] {
                 let (from, to) = (self.rows[step.task_ix].state, step.to);
                 assert!(matches!(
@@ -231,7 +230,7 @@ impl World {
         Ok(changed.source.as_str().to_owned())
     }
 
-    /// What a failure does in clido, by going round until nothing changes.
+    /// Predicts the effect of a failure in clido, by iterating until nothing changes.
     fn predict_cascade(&self, ix: usize, verb: Verb, predicted: &mut [Row]) {
         let mark = self.rows[ix].mark.clone();
         match verb {
@@ -267,7 +266,7 @@ impl World {
         }
     }
 
-    /// Lines of tasks that did not move are as they were.
+    /// Checks that lines of tasks that did not move are unchanged.
     fn check_bytes(&self, inspection: &Inspection, new: &str, moved: &BTreeSet<usize>) {
         let linked = inspection.plan.as_ref().expect("a plan");
         for (ix, task) in linked.plan.tasks().iter().enumerate() {
@@ -304,7 +303,7 @@ fn check_law(dialect: &str) {
         n_done += world.n_done;
         n_refused += world.n_refused;
     }
-    // Most verbs are refused in most states; a law about nothing would be none.
+    // Most verbs are refused in most states; a law without cases would prove nothing.
     assert!(n_done > n_refused / 4, "{n_done} done, {n_refused} refused");
     assert!(n_done > 500, "{n_done} done");
 }

@@ -1,4 +1,4 @@
-//! Edits of the list of tasks: what is written, what follows, what is refused.
+//! Edits of the list of tasks: the written text, the follow-ups, the refusals.
 
 use planwright_core::change::tasks::{Edit, NewTask, edit};
 use planwright_core::change::{Open, Problem, TaskRequest, transitions};
@@ -255,7 +255,7 @@ fn dependencies_are_added_and_removed() {
         },
         CLIDO,
     );
-    // OpenCrabs leaves the field out where there is nothing to say, and goes on counting where it counts.
+    // OpenCrabs omits an empty field, and continues its numbering.
     let touched = OPENCRABS.replace("2026-11-15T10:00:00Z", NOW);
     let without = touched.replace(r#", "dependencies": [1]"#, "");
     check(
@@ -344,7 +344,7 @@ fn a_plan_is_complete_when_its_last_open_task_is_removed() {
         new.contains("\nstatus: complete\nversion: 1\ncurrentStepIndex: 2 #"),
         "{new}"
     );
-    // A failed step that is gone needs no new plan.
+    // A removed failed step needs no new plan.
     let failed = RAWKO
         .replace("status: in_progress\nversion", "status: replanning\nversion")
         .replace("status: pending", "status: failed");
@@ -372,7 +372,7 @@ fn a_plan_is_complete_when_its_last_open_task_is_removed() {
 
 #[test]
 fn the_current_step_stays_if_the_order_is_unchanged() {
-    // The plan's own tool may look elsewhere: a description has nothing to do with it.
+    // The plan's own tool may point elsewhere: a description does not change that.
     let text = RAWKO.replace("currentStepIndex: 1", "currentStepIndex: 2");
     let set = Edit::Set {
         task_ix: 0,
@@ -412,7 +412,7 @@ fn an_existing_error_is_not_new_after_renumbering() {
         let errors = errors_after(&text, &change).unwrap_or_else(|problem| panic!("{problem}"));
         assert_eq!(errors.len(), 1, "{errors:?}");
     }
-    // What is wrong with the new task is new, though an old one has the same fault.
+    // An error of the new task is new, even if an old task has the same.
     let text = OPENCRABS.replace(
         r#""task_type": "edit", "status": "Pending", "dep"#,
         r#""task_type": "edit", "complexity": 9, "status": "Pending", "dep"#,
@@ -437,7 +437,7 @@ fn an_existing_error_is_not_new_after_renaming() {
     let rename = |to| Edit::Rename { task_ix: 2, to };
     let errors = errors_after(&text, &rename("last")).expect("the error is as old as the plan");
     assert_eq!(errors, ["task `last` depends on `t9`, which does not exist"]);
-    // One bad name for another is a new fault.
+    // Another bad name is a new error.
     let aimi = r#"{"schemaVersion": "3.0", "metadata": {"title": "T", "type": "feat", "branchName": "feat/x",
   "createdAt": "2026-11-15", "planPath": null}, "userStories": [{"id": "US-1", "title": "t",
   "description": "As a user, I want x so that y", "acceptanceCriteria": ["Typecheck passes"], "priority": 1,
@@ -572,7 +572,7 @@ fn comments_on_lines_of_their_own_outlive_the_last_dependency() {
         "dependsOn: [\n      1,\n      # why\n      0 # so\n    ]\n",
     );
     check(&text, &undepend, &touched(text.replace("      0 # so\n", "")));
-    // Where nothing else stands there, the field goes with its last item.
+    // If nothing else is left, the field is removed with its last item.
     let text = list("      - 0 # so\n");
     check(
         &text,
@@ -620,7 +620,7 @@ fn a_plan_with_syntax_errors_or_ambiguous_names_is_not_changed() {
         problem.to_string(),
         "the file cannot be changed safely: the text has syntax errors: fix them first"
     );
-    // Two tasks of one name: which of them the others mean is decided by their order.
+    // Two tasks of one name: their order decides which one the others mean.
     let twins = CLIDO
         .replace("\"id\": \"t2\"", "\"id\": \"t1\"")
         .replace(r#", "depends_on": ["t1"]"#, "");

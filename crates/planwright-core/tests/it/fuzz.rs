@@ -1,5 +1,5 @@
-//! Damaged fixtures: whatever happened to a file, reading it never fails, and fixing it never makes it worse.
-//! The damage is random but the same in every run; a failing text is cut down before it is shown.
+//! Damaged fixtures: reading any file never fails, and fixing it never makes it worse. The damage is random but the same in every run; a
+//! failing text is reduced before it is shown.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -18,7 +18,7 @@ use crate::generate::Chance;
 /// How many texts each law is tried on.
 const N_CASES: usize = 4_000;
 
-/// How many times a failing text is cut down and tried again.
+/// How often a failing text is reduced and tried again.
 const MAX_CUTS: usize = 1_000;
 
 /// How many kinds of failure are shown.
@@ -32,7 +32,7 @@ impl Chance {
     }
 }
 
-/// Pieces that mean something to one of the parsers.
+/// Pieces with a meaning in one of the parsers.
 const PIECES: &[&str] = &[
     "\"",
     "'",
@@ -88,7 +88,7 @@ const PIECES: &[&str] = &[
     "dependsOn: ",
 ];
 
-/// Does one piece of damage.
+/// Damages one place.
 fn damage(bytes: &mut Vec<u8>, others: &[Fixture], chance: &mut Chance) {
     let at = chance.below(bytes.len() + 1);
     match chance.below(8) {
@@ -171,7 +171,7 @@ fn headline(what: &str) -> String {
     kind.collect::<Vec<_>>().join(": ").chars().take(60).collect()
 }
 
-/// Takes pieces out of a failing text for as long as it fails in the same way.
+/// Removes pieces of a failing text as long as it fails in the same way.
 fn cut_down(law: fn(&[u8]) -> Result<(), String>, mut bytes: Vec<u8>, kind: &str) -> Vec<u8> {
     let mut width = bytes.len() / 2;
     let mut n_cuts = 0;
@@ -235,7 +235,7 @@ fn check_finding(text: &str, found: &Diagnostic) -> Result<(), String> {
     Ok(())
 }
 
-/// Reading: it ends, in every dialect, and all that is said has its place in the text.
+/// Reading: it ends, in every dialect, and every finding has its span in the text.
 fn reading_is_sound(bytes: &[u8]) -> Result<(), String> {
     let inspection = inspected(bytes);
     check_inspection(&inspection)?;
@@ -298,7 +298,7 @@ fn check_inspection(inspection: &Inspection) -> Result<(), String> {
     Ok(())
 }
 
-/// Fixing: never more errors, nothing left to do for a second time, nothing done where there is nothing to do.
+/// Fixing: never more errors, nothing to do for a second time, no change without a finding.
 fn fixing_is_sound(bytes: &[u8]) -> Result<(), String> {
     let before = inspected(bytes);
     for safety in [Safety::Safe, Safety::Unsafe] {

@@ -1,5 +1,5 @@
-//! Large and hostile texts: everything finishes, and what is found grows with the text and no faster.
-//! Time itself is for `cargo xtask bench shapes`: here it is the work that shows, as findings and their words.
+//! Large and hostile texts: everything finishes, and the findings grow only in proportion to the text. Time itself is measured by `cargo
+//! xtask bench shapes`: here the work counts, as findings and their words.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -29,7 +29,7 @@ fn count(inspection: &Inspection, rule: &str) -> usize {
     rule_ids(inspection).iter().filter(|id| **id == rule).count()
 }
 
-/// Returns how much an inspection has to say: its findings with all their words and places.
+/// Returns the size of an inspection: its findings with all their words and spans.
 fn n_words(diagnostics: &[Diagnostic]) -> usize {
     let of_one = |found: &Diagnostic| {
         let related: usize = found.related.iter().map(|place| place.message.len() + 8).sum();

@@ -1,4 +1,4 @@
-//! What the dialects tell planners: every field is one of theirs, every example is a plan, every rule is enforced.
+//! The dialects' guides for planners: every field is real, every example is a valid plan, every rule is enforced.
 
 use std::collections::BTreeSet;
 
@@ -32,7 +32,7 @@ fn specs(dialect: &dyn Dialect) -> impl Iterator<Item = &'static FieldSpec> {
         .flat_map(|table| table.fields)
 }
 
-/// Returns the fields that a guide tells planners to write, each with what it says about it.
+/// Returns the fields that a guide tells planners to write, each with its text.
 fn written(guide: &str) -> Vec<(&str, String)> {
     let mut fields: Vec<(&str, String)> = Vec::new();
     let mut is_open = false;
@@ -88,7 +88,7 @@ fn guides_name_the_fields_of_their_dialects() {
     }
 }
 
-/// Checks that the words and numbers that a field allows are told.
+/// Checks that a guide lists the words and numbers that a field allows.
 fn tells_bounds(dialect: &str, spec: &FieldSpec, about: &str) {
     let name = spec.name;
     match spec.shape {
@@ -135,7 +135,7 @@ fn inspect_in(dialect: &'static dyn Dialect, text: &str) -> Inspection {
     inspect(&SourceText::new(text), &choice)
 }
 
-/// Inspects a guide's example and checks what it lacks: what planwright fills in, and nothing else.
+/// Inspects a guide's example and checks that it only lacks what planwright fills in.
 #[track_caller]
 fn check_example(name: &str, text: &str, expected: Expect) {
     let dialect = dialect(name);
@@ -222,7 +222,7 @@ fn examples_in_an_import_form_are_imported() {
     }
 }
 
-/// What a planner may do wrong, one to a line: in the example of a dialect this text becomes that, and a check finds it.
+/// Possible errors of a planner, one per line: in the example of a dialect this text becomes that, and a check finds it.
 const SLIPS: &str = r#"
 clido | ["t1"] | ["t2"] | self-dependency
 clido | ["t1"] | ["t9"] | unknown-dependency

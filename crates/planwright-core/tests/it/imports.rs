@@ -267,7 +267,7 @@ fn layers_become_edges_to_the_layer_before() {
         notes,
         ["`US-002` and `US-003` have the same priority: the stories are numbered anew from 1 to 4"]
     );
-    // What the specification does not speak of stays as it is, to the byte.
+    // Parts outside the specification stay unchanged, to the byte.
     assert_eq!(text.matches("\"extra\": [1,  2]").count(), 4);
     assert!(text.ends_with("  ],\n  \"more\": null\n}\n"), "{text}");
 }

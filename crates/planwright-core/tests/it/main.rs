@@ -1,4 +1,4 @@
-//! The laws of planwright-core: its shape, its fixtures, and what holds on random input.
+//! The laws of planwright-core: its shape, its fixtures, and properties on random input.
 
 #![expect(
     clippy::disallowed_methods,

@@ -1,4 +1,4 @@
-//! Edits of unusual packs: cards that say something else or cannot be understood, waves with names, drafts, other fences, errors.
+//! Edits of unusual packs: cards with other values or in an unknown form, waves with names, drafts, other fences, errors.
 
 use planwright_core::change::Open;
 use planwright_core::change::tasks::{Edit, NewTask, edit};

@@ -1,4 +1,4 @@
-//! Edits of task packs: contract, waves and cards stay in step, in the layout they have, and nothing else changes.
+//! Edits of task packs: contract, waves and cards are updated together, in their layout, and nothing else changes.
 
 use planwright_core::change::tasks::{Edit, NewTask};
 
@@ -165,7 +165,7 @@ fn a_task_is_set_to_another_wave() {
         ],
         &[],
     );
-    // The last task of a wave takes it along; a number that is new has its place in the order.
+    // The last task of a wave removes it too; a new number is inserted in order.
     check(
         &pack(""),
         &set(3, "wave", "7"),

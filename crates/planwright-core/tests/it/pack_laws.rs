@@ -1,5 +1,5 @@
-//! What holds for any sequence of edits of a task pack: the contract is as a naive model predicts, the cards are exactly
-//! what their layout makes of the contract, and no other byte changes. Real packs are edited or refused with a place.
+//! The laws of any sequence of edits of a task pack: the contract is as a naive model predicts, the cards follow exactly from the contract
+//! in their layout, and no other byte changes. Real packs are edited or refused with a span.
 
 use std::collections::BTreeMap;
 
@@ -335,7 +335,7 @@ fn pack_edits_equal_the_model() {
     assert!(n_done > 400, "{n_done} done");
 }
 
-/// Cards that were damaged in any way are edited soundly or refused; nothing panics, and nothing else changes.
+/// Damaged cards are edited correctly or refused; nothing panics, and nothing else changes.
 #[test]
 fn edits_of_damaged_cards_lose_nothing() {
     const PIECES: [&str; 16] = [

@@ -1,4 +1,4 @@
-//! A task pack to edit, in the layouts that packs have, and what edits of it are held to.
+//! A task pack to edit, in all layouts of packs, and the checks of its edits.
 
 use planwright_core::change::tasks::{Edit, NewTask, edit};
 use planwright_core::change::{ChangedText, Open, Problem};
@@ -37,7 +37,7 @@ pub(crate) fn edited(text: &str, change: &Edit<'_>) -> (String, Vec<String>) {
     }
 }
 
-/// Checks the new text by the lines that differ: those that go with `-`, those that come with `+`.
+/// Checks the new text by the lines that differ: removed ones with `-`, added ones with `+`.
 #[track_caller]
 pub(crate) fn check(text: &str, change: &Edit<'_>, expect: &[&str], expect_notes: &[&str]) {
     for newline in ["\n", "\r\n"] {
@@ -53,7 +53,7 @@ pub(crate) fn check(text: &str, change: &Edit<'_>, expect: &[&str], expect_notes
     }
 }
 
-/// Returns the lines that go and come, by the longest run of lines that both texts have.
+/// Returns the removed and added lines, by the longest run of lines in both texts.
 pub(crate) fn difference(old: &str, new: &str) -> Vec<String> {
     let (old, new): (Vec<_>, Vec<_>) = (old.lines().collect(), new.lines().collect());
     let mut lengths = vec![vec![0usize; new.len() + 1]; old.len() + 1];
@@ -81,7 +81,7 @@ pub(crate) fn difference(old: &str, new: &str) -> Vec<String> {
     found
 }
 
-/// Returns a problem in words, after the line and the column that are in the way.
+/// Returns a problem in words, after the line and the column of the obstacle.
 pub(crate) fn with_place(text: &str, problem: &Problem) -> String {
     match problem.span() {
         Some(span) => {

@@ -1,4 +1,4 @@
-//! The dialects' pages and the dialects' tables say the same: no field in one alone, required in both or neither.
+//! The dialects' pages and tables agree: no field in one alone, required in both or neither.
 
 use std::collections::BTreeMap;
 

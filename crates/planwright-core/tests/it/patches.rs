@@ -1,4 +1,4 @@
-//! What holds for every patch: it changes what it says and nothing else, or it is refused.
+//! The laws of every patch: it makes its change and no other, or it is refused.
 
 use std::cell::Cell;
 
@@ -21,7 +21,7 @@ fn own_line_comments(text: &str) -> Vec<&str> {
         .collect()
 }
 
-/// Checks that the bytes outside the part the patch is about are the same.
+/// Checks that the bytes outside of the patched part are the same.
 fn check_outside(document: &Document, patch: &Patch, patched: &str) -> TestCaseResult {
     let text = document.source().as_str();
     let (route, is_scalar) = match patch {
@@ -66,7 +66,7 @@ fn comments_before(text: &str, at: usize) -> usize {
     start
 }
 
-/// Counts of what became of patches.
+/// Counts of the results of patches.
 #[derive(Default)]
 struct Tally {
     n_made: Cell<usize>,

@@ -1,4 +1,4 @@
-//! What becomes of planners' answers: drafts of new plans, and new versions of plans that there are.
+//! Planners' answers: drafts of new plans, and new versions of existing plans.
 
 use planwright_core::change::Open;
 use planwright_core::change::rewrite::rewrite;
@@ -185,7 +185,7 @@ fn answers_that_hold_no_plan_are_refused_with_a_reason() {
     }
 }
 
-/// Returns the new text and the difference, or what is wrong.
+/// Returns the new text and the difference, or the errors.
 fn replanned(name: &str, old: &str, answer: &str) -> Result<(String, PlanDifference), String> {
     let own = dialect(name);
     let facts = DiskFacts::default();
@@ -294,7 +294,7 @@ fn a_kind_of_task_in_another_case_is_no_change() {
     let (_, bare) = BARE[1];
     let old = drafted("opencrabs", bare).expect("a plan");
     let old = old.replacen("\"Pending\"", "\"Completed\"", 1);
-    // Tasks are told apart by the ids that they have in the plan.
+    // Tasks are identified by their ids in the plan.
     let others = old
         .replace("\"Research\"", "\"research\"")
         .replace("\"Edit\"", "\"EDIT\"");

@@ -1,4 +1,4 @@
-//! Random plans of every dialect: sound, with all their fields, and with texts as odd as JSON and YAML allow.
+//! Random plans of every dialect: valid, with all their fields, and with texts as odd as JSON and YAML allow.
 
 use planwright_core::document::patch::PlainValue;
 

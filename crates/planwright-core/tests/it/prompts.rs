@@ -1,4 +1,4 @@
-//! Prompts: everything a task says reaches its agent, nothing of it can pose as planwright, and the size is bounded.
+//! Prompts: an agent gets the whole text of its task, none of it looks like planwright's own words, and the size is limited.
 
 use std::collections::BTreeSet;
 
@@ -28,7 +28,7 @@ fn prompt(plan: &LinkedPlan, task_ix: usize, context: &PromptContext<'_>) -> Pro
     Prompt::of(&plan.plan, &plan.links, task_ix, &context)
 }
 
-/// A plan of one dialect whose second task says everything that a task can say.
+/// A plan of one dialect whose second task has every possible field.
 struct Sample {
     dialect: &'static str,
     text: &'static str,
@@ -220,10 +220,10 @@ const BOOKKEEPING: &[Field] = &[
     Field::Passes,
     Field::Skipped,
     Field::ExecutedBy,
-    // What an earlier attempt made is no news for the next one, and stands in the folder.
+    // The next attempt finds the output of an earlier one in the folder.
     Field::Output,
     Field::Parallelizable,
-    // Who is to do it has been decided when the prompt is written.
+    // The agent is already chosen when the prompt is written.
     Field::AgentHint,
 ];
 

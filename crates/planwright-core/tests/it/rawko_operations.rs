@@ -1,5 +1,5 @@
-//! The plan operations of SPEC-0010 in our terms, one table for each: starting, completing and failing a step, the next step,
-//! progress and completion. Where the specification's own functions have a defect, the row says what holds instead.
+//! The plan operations of SPEC-0010 in our terms, one table for each: starting, completing and failing a step, the next step, progress and
+//! completion. If the specification's own functions have a defect, the row has the intended result.
 
 use planwright_core::arbiter::current_task;
 use planwright_core::change::{Open, Problem, transition};
@@ -14,7 +14,7 @@ use crate::fixtures::inspect_text;
 const BEFORE: &str = "2026-11-16T08:00:00Z";
 const NOW: &str = "2026-11-16T09:30:00.000Z";
 
-/// Returns a plan of steps that are written as `status` or `status<0,1`, what they depend on.
+/// Returns a plan of steps that are written as `status` or `status<0,1`, with dependencies.
 fn written(status: &str, current: usize, steps: &str) -> String {
     let mut text = format!(
         "id: plan-20261116-x\ntask: x\nstatus: {status}\nversion: 1\ncurrentStepIndex: {current}\n\
@@ -80,7 +80,7 @@ fn starting_a_step() {
             1,
             "in_progress 1: complete in_progress",
         ),
-        // Two may run side by side; the lowest is the one to look at.
+        // Two may run in parallel; the lowest is the current one.
         (
             "in_progress",
             0,
@@ -104,7 +104,7 @@ fn starting_a_step() {
 
 #[test]
 fn a_step_that_cannot_start_is_refused() {
-    // The specification's function starts whatever it is told to.
+    // The specification's function starts any step.
     for (status, steps, step) in [
         ("in_progress", "pending pending<0", 1),
         ("in_progress", "skipped pending<0", 1),
@@ -125,7 +125,7 @@ fn completing_a_step() {
     for (current, steps, step, expected) in [
         ("0", "in_progress", 0, "complete 1: complete"),
         ("0", "in_progress pending", 0, "in_progress 1: complete pending"),
-        // The specification's function asks the old plan, finds nothing ready in a chain, and calls the plan complete.
+        // The specification's function reads the old plan, finds nothing ready in a chain, and calls the plan complete.
         ("0", "in_progress pending<0", 0, "in_progress 1: complete pending"),
         (
             "0",
@@ -133,7 +133,7 @@ fn completing_a_step() {
             0,
             "in_progress 1: complete pending pending",
         ),
-        // It never looks before the step that was completed.
+        // It never searches before the completed step.
         ("1", "pending in_progress", 1, "in_progress 0: pending complete"),
         (
             "2",
@@ -141,7 +141,7 @@ fn completing_a_step() {
             2,
             "in_progress 0: pending complete complete",
         ),
-        // What is not ready yet is passed over, and is the one to look at where nothing is ready.
+        // A step that is not ready yet is skipped; it is the current one if nothing is ready.
         (
             "0",
             "in_progress pending<2 pending",
@@ -156,9 +156,9 @@ fn completing_a_step() {
         ),
         // Another one still runs.
         ("0", "in_progress in_progress", 0, "in_progress 1: complete in_progress"),
-        // Skipped steps are over too.
+        // Skipped steps have ended too.
         ("1", "skipped in_progress", 1, "complete 2: skipped complete"),
-        // A failure is not: the plan waits to be planned anew.
+        // A failed one has not: the plan waits to be replanned.
         ("0", "in_progress failed", 0, "in_progress 1: complete failed"),
     ] {
         let text = written("in_progress", current.parse().expect("a number"), steps);

@@ -1,4 +1,4 @@
-//! Result files: what they may say, what is wrong with them, and what becomes of an attempt that has one.
+//! Result files: their fields, their errors, and the outcome of an attempt with one.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! A dialect that the core does not know is recognised, read, checked and written like those that it knows.
+//! A dialect that the core does not know is recognised, read, checked and written like the built-in ones.
 
 use planwright_core::convert::{ConversionOptions, ConversionRefusal, convert};
 use planwright_core::dialect::{Choice, DIALECTS, Dialect, DiskFacts};

@@ -1,5 +1,5 @@
-//! The scheduler against random graphs, failures and interleavings: what may never happen, what must happen in the end, and
-//! that the same events lead to the same state.
+//! The scheduler against random graphs, failures and interleavings: what may never happen, what must happen in the end, and that the same
+//! events lead to the same state.
 
 use planwright_core::change::{Open, TaskRequest, transitions};
 use planwright_core::dialect::{Choice, DIALECTS, DiskFacts};
@@ -118,7 +118,7 @@ fn story() -> impl Strategy<Value = Story> {
     )
 }
 
-/// What is known of a run without the scheduler's own books.
+/// The state of a run without the scheduler's own data.
 struct Model<'s> {
     story: &'s Story,
     is_paused: bool,
@@ -145,7 +145,7 @@ impl Model<'_> {
             .collect()
     }
 
-    /// Returns whether a task waits for nothing but slots, files and the run itself.
+    /// Returns whether a task only waits for slots, files and the run itself.
     fn is_ready(&self, schedule: &Schedule, task: usize) -> bool {
         let jobs = &self.story.jobs;
         let mut earlier = (0..jobs.len()).filter(|&other| jobs[other].stage < jobs[task].stage);
@@ -210,7 +210,7 @@ impl Model<'_> {
         Ok(())
     }
 
-    /// Checks what was asked for, as the run was when it was asked.
+    /// Checks the actions against the state in which they were requested.
     fn check_actions(
         &mut self,
         event: ScheduleEvent,
@@ -250,7 +250,7 @@ impl Model<'_> {
     }
 }
 
-/// Chooses what happens next.
+/// Chooses the next event.
 fn next_event(story: &Story, schedule: &Schedule, is_paused: bool, dice: u32) -> Option<ScheduleEvent> {
     let of_phase = |phase: Phase| {
         let tasks = 0..story.jobs.len() as u32;
@@ -312,7 +312,7 @@ fn follow(story: &Story) -> TestCaseResult {
         .filter(|action| matches!(action, ScheduleAction::Start { .. }))
         .count();
     model.check(&waiting)?;
-    // Thrown numbers first; then whatever is under way ends well, so that the run ends.
+    // Random numbers first; then every active attempt succeeds, so that the run ends.
     let calm = std::iter::repeat_n(7 * 17 * 13 + 5, 60);
     for (step, dice) in story.dice.iter().copied().chain(calm).enumerate() {
         let is_calm = step >= story.dice.len();
@@ -347,7 +347,7 @@ fn follow(story: &Story) -> TestCaseResult {
     Ok(())
 }
 
-/// Checks that a run which goes on over the same tasks goes on as if nothing had happened, and over other numbers too.
+/// Checks that a run which is rebuilt over the same tasks continues unchanged, and with other numbers too.
 fn check_over(story: &Story, schedule: &Schedule) -> TestCaseResult {
     let n_tasks = story.jobs.len() as u32;
     let now = |task: u32| Job {
@@ -361,7 +361,7 @@ fn check_over(story: &Story, schedule: &Schedule) -> TestCaseResult {
     let same: Vec<Option<u32>> = (0..n_tasks).map(Some).collect();
     let (again, actions) = schedule.over(Jobs::new((0..n_tasks).map(now).collect()), &same);
     prop_assert_eq!(actions, []);
-    // Who is paused and may begin nothing more stands in two ways at once.
+    // A paused run that may start no more tasks has two statuses at once.
     if story.policy.max_tasks.is_none() {
         prop_assert_eq!(again.status(), schedule.status());
     }
@@ -383,7 +383,7 @@ fn check_over(story: &Story, schedule: &Schedule) -> TestCaseResult {
     Ok(())
 }
 
-/// Checks that a run says rightly how it ended.
+/// Checks that a run reports the right end.
 fn check_end(story: &Story, schedule: &Schedule) -> TestCaseResult {
     let is_settled = |task: usize| match schedule.phase(task as u32) {
         Some(Phase::Over(state)) => state != State::Failed,
@@ -412,7 +412,7 @@ fn zero_slots_let_one_task_start() {
     assert_eq!(Readiness::new(&linked.plan, &linked.links).free_slots(), 1);
 }
 
-/// The scheduler counts what is open, and [`Readiness`] looks at the plan: both must answer the same.
+/// The scheduler counts open dependencies, and [`Readiness`] inspects the plan: both must agree.
 #[test]
 fn a_schedule_begins_with_the_tasks_that_are_ready() {
     let mut chance = Chance(0x9e37_79b9_7f4a_7c15);

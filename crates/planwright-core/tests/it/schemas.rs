@@ -1,4 +1,4 @@
-//! The JSON Schemas: sound in themselves, open to every good plan, closed to gross errors, and of the same fields.
+//! The JSON Schemas: valid themselves, accepting every good plan, rejecting gross errors, and with the same fields.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -22,7 +22,7 @@ fn validator(dialect: &str) -> Validator {
     jsonschema::validator_for(&schema(dialect)).expect("a schema that can be used")
 }
 
-/// Returns what a schema speaks of: the document as JSON data; of a task pack, its contract.
+/// Returns the subject of a schema: the document as JSON data; for a task pack, its contract.
 fn data_of(source: &SourceText, path: &Path) -> Option<Value> {
     let name = path.to_string_lossy();
     let inspection = with_choice(|choice| {
@@ -47,7 +47,7 @@ fn data_of(source: &SourceText, path: &Path) -> Option<Value> {
     }
 }
 
-/// Returns what a schema has against a value, one line each.
+/// Returns the errors of a schema for a value, one line each.
 fn complaints(validator: &Validator, value: &Value) -> Vec<String> {
     let found = validator.iter_errors(value);
     found
@@ -146,7 +146,7 @@ fn sound(dialect: &str) -> Value {
     }
 }
 
-/// What must be refused: where, and what to put there; nothing to take the member away.
+/// What must be refused: the place, and the value to put there; no value removes the member.
 static GROSS: &[(&str, &str, &str)] = &[
     ("opencrabs", "/title", ""),
     ("opencrabs", "/title", "7"),
@@ -287,7 +287,7 @@ fn schemas_know_the_fields_of_the_tables() {
     for dialect in DIALECTS {
         let mut described = BTreeSet::new();
         properties(&schema(*dialect), &mut described);
-        // Frontmatter is no JSON, and a schema cannot speak of it.
+        // Frontmatter is no JSON, so the schema does not cover it.
         let tables = dialect.tables().iter().filter(|table| table.name != "Frontmatter");
         for spec in tables.flat_map(|table| table.fields) {
             assert!(
@@ -300,7 +300,7 @@ fn schemas_know_the_fields_of_the_tables() {
     }
 }
 
-/// Files of the corpus that their own tools take.
+/// Files of the corpus that their own tools accept.
 static REAL: &[(&str, &str, &[&str])] = &[
     (
         "clido",

@@ -1,4 +1,4 @@
-//! Rust source as tokens: enough to know what a file names, without comments, texts and test code.
+//! Rust source as tokens: enough to know the names in a file, without comments, texts and test code.
 
 /// One word or sign of a source file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,12 +17,12 @@ impl Token {
     }
 }
 
-/// A path that a file names, with groups taken apart: `std::{fs, io}` gives two.
+/// A path in a file, with groups expanded: `std::{fs, io}` gives two.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Mention {
     pub(crate) line: usize,
     pub(crate) segments: Vec<String>,
-    /// The modules written out in the file around the place.
+    /// The inline modules around it.
     pub(crate) inside: Vec<String>,
 }
 
@@ -42,7 +42,7 @@ pub(crate) fn tokens(source: &str) -> Vec<Token> {
     found
 }
 
-/// Returns where the next piece ends, and its text where it is code.
+/// Returns the end of the next piece, and its text if it is code.
 fn next_token(chars: &[char], at: usize) -> (usize, Option<String>) {
     let peek = |offset: usize| chars.get(at + offset).copied().unwrap_or('\0');
     match (peek(0), peek(1)) {
@@ -106,7 +106,7 @@ fn quote_end(chars: &[char], at: usize) -> usize {
     (find(chars, at, "'") + 1).min(chars.len())
 }
 
-/// Returns the end of a text with a prefix, such as `r#"…"#` and `b"…"`, where there is one.
+/// Returns the end of a text with a prefix, such as `r#"…"#` and `b"…"`, if there is one.
 fn raw_string_end(chars: &[char], after: usize, prefix: &str) -> Option<usize> {
     if !matches!(prefix, "r" | "b" | "br" | "c" | "cr") {
         return None;
@@ -218,12 +218,12 @@ fn is_separator(tokens: &[Token], at: usize) -> bool {
         .is_some_and(|pair| pair.iter().all(|token| token.is(":")))
 }
 
-/// Returns true for a word that goes on a path or a method call.
+/// Returns whether a word continues a path or a method call.
 fn is_inner(tokens: &[Token], at: usize) -> bool {
     (at >= 2 && is_separator(tokens, at - 2)) || (at >= 1 && tokens[at - 1].is("."))
 }
 
-/// Reads a path, or a tree of paths in braces, and returns where it ends.
+/// Reads a path, or a tree of paths in braces, and returns its end.
 fn read_tree(tokens: &[Token], at: usize, prefix: &[String], found: &mut Vec<Vec<String>>) -> usize {
     let mut path = prefix.to_vec();
     let mut at = at;

@@ -1,4 +1,4 @@
-//! Every cell of the table in every dialect, through the text and back; and what each dialect keeps of it.
+//! Every cell of the table in every dialect, through the text and back; and what each dialect stores.
 
 use planwright_core::change::{ChangedText, Open, Problem, transition};
 use planwright_core::diagnostic::Severity;
@@ -10,7 +10,7 @@ use planwright_core::text::SourceText;
 
 const NOW: &str = "2026-11-15T12:00:00.000Z";
 
-/// Returns a plan of one task in a state, and what follows it; none where the dialect's files cannot hold the state.
+/// Returns a plan of one task in a state, and its dependent; none if the dialect's files cannot hold the state.
 fn one_task(dialect: &str, state: State) -> Option<String> {
     let word = |words: [&'static str; 5]| {
         let place = State::ALL.iter().position(|own| *own == state)?;
@@ -130,7 +130,7 @@ fn every_verb_from_every_state_in_every_dialect_does_what_the_table_says() {
     assert_eq!(n_cells, (6 + 5 + 5 + 5) * 7 * 2);
 }
 
-/// Does verbs one after another, and returns the text.
+/// Applies verbs one after another, and returns the text.
 fn after(text: &str, steps: &[(usize, Verb, Option<&str>)]) -> String {
     let mut text = text.to_owned();
     for (task_ix, verb, note) in steps {
@@ -178,7 +178,7 @@ fn a_failed_clido_task_skips_its_dependents_and_a_retry_restores_exactly_them() 
         failed.contains(r#"{"id": "x", "description": "d"}"#),
         "what is not concerned stays as it is"
     );
-    // A second reason for the same task: taking one back leaves it skipped.
+    // A second cause for the same task: removing one leaves it skipped.
     let both = after(&failed, &[(3, Verb::Start, None), (3, Verb::Fail, None)]);
     assert_eq!(states(&both), "fssfsp");
     let one = after(&both, &[(0, Verb::Retry, None)]);
@@ -186,7 +186,7 @@ fn a_failed_clido_task_skips_its_dependents_and_a_retry_restores_exactly_them() 
     assert!(one.contains(r#""notes": "mind the gap""#), "{one}");
     let none = after(&one, &[(3, Verb::Reset, None)]);
     assert_eq!(states(&none), "rppppp");
-    // A task that the user skipped stays so, and what waits for it alone does not wait for the failed one.
+    // A task that the user skipped stays skipped, and a task that only waits for it does not wait for the failed one.
     let steps = [(1, Verb::Skip, None), (0, Verb::Start, None), (0, Verb::Fail, None)];
     let skipped = after(CHAIN, &steps);
     assert_eq!(states(&skipped), "fspppp");
@@ -313,7 +313,7 @@ fn opencrabs_keeps_attempts_retries_notes_and_the_plans_own_status() {
         (&"done it".into(), &true.into())
     );
     assert_eq!(plan["status"], "Completed");
-    // Opened again: nothing of the end is left.
+    // Reopened: nothing of its end is left.
     let request = VerbRequest {
         force: true,
         ..VerbRequest::new(Verb::Reset, NOW)
@@ -351,7 +351,7 @@ fn output_and_note_are_both_kept() {
         (&task["notes"], &task["status"]["Blocked"]),
         (&"built".into(), &"at last".into())
     );
-    // An attempt that failed says so without a note, too.
+    // A failed attempt records that without a note, too.
     let task = &json(&after(&started, &[(0, Verb::Fail, None)]))["tasks"][0];
     assert_eq!(task["execution_history"][0]["error"], "Task failed.");
     let aimi = one_task("aimi", State::Running).expect("a plan");
@@ -415,7 +415,7 @@ fn rawko_keeps_times_authors_results_and_the_current_step() {
         &format!("status: in_progress # soon\n    suggestedAgent: developer\n    executedBy: developer\n    startedAt: \"{NOW}\"\n"),
     );
     assert_eq!(started, expect);
-    // A failure goes to replanning; trying again takes back what it left.
+    // A failure leads to replanning; retrying undoes its effects.
     let failed = after(&started, &[(0, Verb::Fail, Some("it: broke"))]);
     assert!(
         failed.contains("status: replanning\nversion: 1\ncurrentStepIndex: 0\n"),
@@ -440,7 +440,7 @@ fn rawko_keeps_times_authors_results_and_the_current_step() {
     );
     assert!(done.contains("    executedBy: codex\n"), "{done}");
     assert!(done.contains("    output: ok\n    affectedFiles:\n"), "{done}");
-    // Skipping skips what depends on it, and all complete or skipped is complete.
+    // Skipping also skips dependents, and a plan with only complete or skipped steps is complete.
     let skipped = after(&done, &[(1, Verb::Skip, Some("not needed"))]);
     assert_eq!(states(&skipped), "dss");
     assert!(
@@ -464,7 +464,7 @@ fn rawko_keeps_times_authors_results_and_the_current_step() {
     );
 }
 
-/// Takes a transition over, and returns whether the text was read again as a whole.
+/// Applies a transition, and returns whether the whole text was read again.
 fn is_read_whole(text: &str, task_ix: usize, request: &VerbRequest<'_>) -> bool {
     let facts = DiskFacts::default();
     let mut open = Open::new(&SourceText::new(text), &choice(&facts));
@@ -496,7 +496,7 @@ fn a_transition_in_a_large_plan_reads_its_part_again() {
         let text = planwright_testkit::generate::plan(dialect, 20);
         assert!(!is_read_whole(&text, 0, &start), "{dialect}");
     }
-    // What is not certain is read again: YAML that is not tidy, a plan with a fault elsewhere, most of the tasks.
+    // Uncertain cases are read again: YAML that is not tidy, a plan with an error elsewhere, most of the tasks.
     let rawko = planwright_testkit::generate::plan("rawko", 20);
     assert!(is_read_whole(
         &rawko.replacen("\"Change module 5", "&x \"Change module 5", 1),
@@ -553,7 +553,7 @@ fn resetting_a_skipped_task_removes_its_reason() {
     let failed = after(CHAIN, &[(0, Verb::Start, None), (0, Verb::Fail, None)]);
     let again = after(&failed, &[(1, Verb::Reset, None), (1, Verb::Skip, None)]);
     assert_eq!(states(&again), "fsspsp");
-    // The user's own skip is no part of what the failure did.
+    // The user's own skip is not an effect of the failure.
     assert_eq!(states(&after(&again, &[(0, Verb::Reset, None)])), "pspppp");
 }
 
@@ -593,13 +593,13 @@ fn resetting_a_rawko_step_restores_the_steps_it_skipped() {
         assert_eq!(states(&skipped), "spssp");
         assert_eq!(after(&skipped, &[(0, Verb::Reset, None)]), ALONG);
     }
-    // What waits for another skipped step stays skipped until that one is back.
+    // A task that waits for another skipped step stays skipped until that one is restored.
     let both = after(ALONG, &[(0, Verb::Skip, None), (1, Verb::Skip, None)]);
     assert_eq!(states(&both), "sssss");
     let one = after(&both, &[(0, Verb::Reset, None)]);
     assert_eq!(states(&one), "pssss");
     assert_eq!(after(&one, &[(1, Verb::Reset, None)]), ALONG);
-    // What was skipped by its own name is not part of it.
+    // A task that was skipped by its own name is not part of it.
     let own = after(
         ALONG,
         &[(3, Verb::Skip, None), (0, Verb::Skip, None), (0, Verb::Reset, None)],

@@ -1,18 +1,18 @@
-//! Sound plans of every dialect and form, with a place for one word in each text field.
+//! Valid plans of every dialect and form, with a placeholder for one word in each text field.
 
 use planwright_core::dialect::{Choice, Dialect, DiskFacts, find};
 
-/// Stands for the word.
+/// The placeholder of the word.
 const PLACE: &str = "%WORD%";
 
-/// A plan with places for a word.
+/// A plan with placeholders for a word.
 pub(super) struct PlanTemplate {
     dialect: &'static str,
-    /// Where its tool would keep it.
+    /// The path where its tool would store it.
     pub(super) path: &'static str,
     template: &'static str,
     encode: fn(&str) -> String,
-    /// A part of the text, and what makes a finding with a safe fix of it.
+    /// A part of the text, and a replacement that causes a finding with a safe fix.
     defect: (&'static str, &'static str),
 }
 
@@ -21,12 +21,12 @@ impl PlanTemplate {
         find(self.dialect).expect("a known dialect")
     }
 
-    /// Returns the plan with a word in all places.
+    /// Returns the plan with a word in all placeholders.
     pub(super) fn text(&self, word: &str) -> String {
         self.template.replace(PLACE, &(self.encode)(word))
     }
 
-    /// Returns the same with a finding that a safe fix removes.
+    /// Returns such a plan with a finding that a safe fix removes.
     pub(super) fn defective(&self, word: &str) -> String {
         let (part, defect) = self.defect;
         self.template
@@ -43,13 +43,13 @@ impl PlanTemplate {
     }
 }
 
-/// Returns a word as it stands between the quotes of a JSON string.
+/// Returns a word in the form for a JSON string.
 fn in_json(word: &str) -> String {
     let quoted = serde_json::to_string(word).expect("a string");
     quoted[1..quoted.len() - 1].to_owned()
 }
 
-/// Returns it as it stands between double quotes of YAML, where more characters must be escaped.
+/// Returns a word in the form for double quotes of YAML, which need more escapes.
 fn in_yaml(word: &str) -> String {
     let is_odd = |c: &char| {
         matches!(
@@ -65,7 +65,7 @@ fn in_yaml(word: &str) -> String {
     chars.collect()
 }
 
-/// Returns it as it stands in the JSON of a fence, which three backticks would end.
+/// Returns a word in the form for JSON in a fence, which three backticks would close.
 fn in_fence(word: &str) -> String {
     in_json(word).replace('`', "\\u0060")
 }

@@ -12,7 +12,7 @@ use self::reading::compare;
 use self::verbs::VERBS;
 use crate::input::{ByteChoices, parts, text};
 
-/// A word that every field takes. Nothing that is derived from it contains it, for such things are in lower case.
+/// A word that every field accepts. No text derived from it contains it, because such texts are in lower case.
 const HARMLESS: &str = "QzWordQz";
 
 /// Two choices, of the plan and of the verb, then those of the verb; the rest is the word.
@@ -34,7 +34,7 @@ pub(crate) fn hold(bytes: &[u8]) {
 mod tests {
     use super::*;
 
-    /// A law about verbs that refuse everything would say nothing.
+    /// A law about verbs that refuse everything would prove nothing.
     #[test]
     fn every_verb_writes_a_harmless_word_in_some_plan() {
         for (name, verb) in VERBS {

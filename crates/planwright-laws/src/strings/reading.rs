@@ -1,4 +1,4 @@
-//! Reads a written plan as the next verb would, and compares it with the result for a harmless word.
+//! Reads a written plan like the next verb, and compares it with the result for a harmless word.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,28 +13,27 @@ use planwright_core::text::SourceText;
 /// A text that a verb wrote.
 pub(super) struct VerbOutput {
     pub(super) dialect: &'static str,
-    /// Where it is kept.
+    /// Its path.
     pub(super) path: &'static str,
     pub(super) text: String,
     pub(super) origin: TextOrigin,
-    /// Whether the verb reported that it changed some text on the way.
+    /// Whether the verb reported a change of the text.
     pub(super) reports_changes: bool,
 }
 
-/// How a text came to be.
+/// The origin of a text.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum TextOrigin {
-    /// By an edit of another.
+    /// An edit of another text.
     Edited,
-    /// From the values alone. A text that is blank is absent then, and the title of a plan may be the first line of its goal.
+    /// The values alone. A blank text is then missing, and the title of a plan may be the first line of its goal.
     Composed,
 }
 
-/// The scalars of a document by their place in it.
+/// The scalars of a document by their route.
 pub(super) type Scalars = BTreeMap<String, String>;
 
-/// Reads a text by its path, without a path, and with an extension that says nothing: each gives the same sound plan. Returns what it
-/// says.
+/// Reads a text by its path, without a path, and with an unknown extension: each gives the same valid plan. Returns its content.
 pub(super) fn read_again(written: &VerbOutput) -> Scalars {
     let source = SourceText::from_bytes(written.text.clone().into_bytes());
     let facts = DiskFacts::default();
@@ -82,10 +81,10 @@ pub(super) fn read_again(written: &VerbOutput) -> Scalars {
     read
 }
 
-/// Checks that a word reads back wherever the harmless one stands in what was written with that.
+/// Checks that a word reads back wherever the harmless one appears.
 pub(super) fn compare(harmless: &VerbOutput, word: &VerbOutput, [sentinel, said]: [&str; 2]) {
     let (expected, found) = (read_again(harmless), read_again(word));
-    // A note that says nothing is none.
+    // A blank note is none.
     if said.trim().is_empty() {
         return;
     }
@@ -161,7 +160,7 @@ fn flatten(node: NodeRef<'_>, place: String, found: &mut Scalars) {
     }
 }
 
-/// Has another parser read the same JSON.
+/// Compares with another parser of the same JSON.
 fn check_second_opinion(root: NodeRef<'_>) {
     if !root.slice().starts_with('{') {
         return;

@@ -1,4 +1,4 @@
-//! Every verb that writes plans, as a function from a word to the texts that it writes.
+//! Every verb that writes plans, as a function from a word to the written texts.
 
 use planwright_core::change::rewrite::rewrite;
 use planwright_core::change::tasks::{Edit, NewTask, edit};
@@ -22,13 +22,13 @@ use super::bases::PlanTemplate;
 use super::reading::{TextOrigin, VerbOutput};
 use crate::input::{ByteChoices, NOW, with_id_source};
 
-/// What a verb wrote, or why it refused to.
+/// The texts that a verb wrote, or its refusal.
 pub(super) type VerbOutcome = Result<VerbOutput, String>;
 
 /// A verb with a word for it.
 pub(super) type Verbal = fn(&PlanTemplate, &str, &mut ByteChoices<'_>) -> VerbOutcome;
 
-/// All of them, by name.
+/// All verbs, by name.
 pub(super) const VERBS: &[(&str, Verbal)] = &[
     ("transition", transitioned),
     ("batch", batched),
@@ -46,7 +46,7 @@ pub(super) const VERBS: &[(&str, Verbal)] = &[
     ("fix", fixed),
 ];
 
-/// What the texts of a plan say where the word is not in it.
+/// The content of a plan's texts without the word.
 const PLAIN: &str = "Some words";
 
 fn refused(problem: Problem) -> String {
@@ -72,7 +72,7 @@ fn in_place(base: &PlanTemplate, changed: ChangedText) -> VerbOutcome {
     })
 }
 
-/// Returns a fresh text of a dialect, at the place where its tool would keep it.
+/// Returns a new text of a dialect, at its tool's path.
 fn anew(dialect: &'static dyn Dialect, text: String, reports_changes: bool) -> VerbOutput {
     let path = match dialect.carriers().first() {
         Some(CarrierKind::Markdown) => "docs/tasks/2026-05-11-001-feat-words-tasks.md",
@@ -131,7 +131,7 @@ fn request<'a>(word: &'a str, files: &'a [String], dice: &mut ByteChoices<'_>) -
     }
 }
 
-/// A task starts and ends in one change, as in a run.
+/// Starts and ends a task in one change, like a run.
 fn batched(base: &PlanTemplate, word: &str, dice: &mut ByteChoices<'_>) -> VerbOutcome {
     base.with_choice(|choice| {
         let open = Open::new(&SourceText::new(base.text(PLAIN)), choice);
@@ -177,7 +177,7 @@ fn set(base: &PlanTemplate, word: &str, dice: &mut ByteChoices<'_>) -> VerbOutco
     })
 }
 
-/// Adds a task that has the word in its title and in all texts that a task must have.
+/// Adds a task with the word in its title and in all required texts.
 fn added(base: &PlanTemplate, word: &str, dice: &mut ByteChoices<'_>) -> VerbOutcome {
     base.with_choice(|choice| {
         let open = Open::new(&SourceText::new(base.text(PLAIN)), choice);
@@ -185,7 +185,7 @@ fn added(base: &PlanTemplate, word: &str, dice: &mut ByteChoices<'_>) -> VerbOut
         let table = base.dialect().table_of(plan, Owner::Task(0)).ok_or("no table")?;
         let optional = dice.below(table.fields.len());
         let list = serde_json::to_string(&[word]).expect("a list");
-        // Where a task has no title, the title of a new one is its description.
+        // If a task has no title, the title of a new one is its description.
         let has_title = table.fields.iter().any(|spec| spec.field == Field::Title);
         let is_title = |field: Field| match field {
             Field::Description => !has_title,
@@ -240,7 +240,7 @@ fn is_kept_by_verbs(field: Field) -> bool {
     )
 }
 
-/// A word as an id, and as a reference to it, which follows.
+/// Uses a word as an id, and as a reference to it, which is updated.
 fn renamed(base: &PlanTemplate, word: &str, dice: &mut ByteChoices<'_>) -> VerbOutcome {
     base.with_choice(|choice| {
         let open = Open::new(&SourceText::new(base.text(PLAIN)), choice);
@@ -315,7 +315,7 @@ fn convert_to(base: &PlanTemplate, word: &str, target: &'static dyn Dialect, emb
     Ok(anew(target, made.text, reports_changes))
 }
 
-/// What is carried along comes back as it was.
+/// Checks that embedded content is restored unchanged.
 fn converted_back(base: &PlanTemplate, word: &str, dice: &mut ByteChoices<'_>) -> VerbOutcome {
     let there = convert_to(base, word, DIALECTS[dice.below(DIALECTS.len())], Embed::Originals)?;
     super::reading::read_again(&there);
@@ -345,7 +345,7 @@ fn migrated(base: &PlanTemplate, word: &str, _dice: &mut ByteChoices<'_>) -> Ver
     })
 }
 
-/// Returns a plan as a planner answers with it: alone, or in a fence that nothing in it can end.
+/// Returns a plan as a planner's answer: alone, or in a fence that its content cannot close.
 fn answer(base: &PlanTemplate, word: &str, dice: &mut ByteChoices<'_>) -> String {
     let plan = base.text(word);
     match dice.flip() {

@@ -5,7 +5,7 @@
 //! - `PLANWRIGHT_FAULT_LOG` names a file that gets a line for every step, and one with `!` where a fault struck.
 //!
 //! `PLANWRIGHT_CLOCK=RATE@SECONDS` has the clock run RATE times faster than the world since the given second after 1970. All processes
-//! that are told the same agree on the time of day.
+//! with the same value agree on the time of day.
 
 use std::cell::Cell;
 use std::fs::OpenOptions;

@@ -41,7 +41,7 @@ impl Window<'_> {
         self.bytes.get(start..end).unwrap_or_default()
     }
 
-    /// Returns whether a word may start here. The end of an escape, as of a color or of a line break in JSON, is no part of a word.
+    /// Returns whether a word may start here. The end of an escape, as of a colour or of a line break in JSON, is no part of a word.
     pub(super) fn begins_word(&self) -> bool {
         match *self.before {
             [] => true,

@@ -102,7 +102,7 @@ pub enum ReviseError {
     /// The plan has no such task.
     NoSuchTask {
         name: String,
-        /// Similar names, or all of them.
+        /// The names of the plan's tasks; empty in a batch.
         known: Vec<String>,
     },
     /// No task has the name, and the text has syntax errors, so that the task may be in a part that cannot be read.

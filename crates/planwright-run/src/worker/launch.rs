@@ -137,7 +137,7 @@ mod tests {
     #[test]
     fn a_nonblocking_writer_can_write_600_kilobytes_at_once() {
         let folder = tempfile::tempdir().expect("a temporary folder");
-        // Like programs on Node.js, it does not wait for a free pipe.
+        // Like programs on Node.js, it does not wait for room in the pipe.
         let arguments = [
             "dd",
             "if=/dev/zero",

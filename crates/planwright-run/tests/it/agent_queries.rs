@@ -32,7 +32,7 @@ fn configured(script: &str, more: &str) -> Config {
     configuration.config
 }
 
-/// Asks an agent in a folder of its own, and returns what lies in the query's folder as well.
+/// Asks an agent in a folder of its own, and also returns the files in the query's folder.
 #[track_caller]
 fn asked(
     config: &Config,

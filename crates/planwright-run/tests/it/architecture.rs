@@ -55,7 +55,7 @@ fn source_folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("src")
 }
 
-/// Returns the source files of a module, be it a file, a folder or both.
+/// Returns the source files of a module: a file, a folder or both.
 fn sources(module: &str) -> Vec<PathBuf> {
     let file = source_folder().join(format!("{module}.rs"));
     let folder = source_folder().join(module);
@@ -260,7 +260,7 @@ const DUPLICATE_TYPE_NAMES: &[&str] = &[
     "Args",
 ];
 
-/// Returns the product's Rust files of all crates: without test modules and folders of tests.
+/// Returns the product's Rust files of all crates, without test modules and test folders.
 fn product_files() -> Vec<PathBuf> {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let names = [
@@ -284,7 +284,7 @@ fn product_files() -> Vec<PathBuf> {
         .collect()
 }
 
-/// Returns the lines of a text outside of items that are compiled for tests only.
+/// Returns the lines of a text outside of items that are compiled only for tests.
 fn product_lines(text: &str) -> Vec<&str> {
     let mut lines = text.lines();
     let mut product = Vec::new();
@@ -305,10 +305,10 @@ fn product_lines(text: &str) -> Vec<&str> {
     product
 }
 
-/// The files that open what no task can replace: system files, and the one place where files are opened.
+/// The files that open only what no task can replace: system files, and the one place where files are opened.
 const OPEN_BY_THEMSELVES: [&str; 4] = ["files/", "process_table.rs", "worker/processes.rs", "faults/"];
 
-/// A task may put a pipe into the place of any file, and a plain open would wait for its other end.
+/// A task may replace any file by a pipe, and a plain open would wait for its other end.
 #[test]
 fn no_file_is_read_by_a_call_that_may_wait_for_a_pipe() {
     let source = source_folder();
@@ -331,7 +331,7 @@ fn no_file_is_read_by_a_call_that_may_wait_for_a_pipe() {
     }
 }
 
-/// Returns the name of the type that a line begins to define. Associated types, which are indented, are none.
+/// Returns the name of the type whose definition starts on a line. Associated types, which are indented, do not count.
 fn defined_type(line: &str) -> Option<&str> {
     let item = line.trim_start();
     let item = match item.strip_prefix("pub") {
@@ -375,7 +375,7 @@ fn no_type_name_occurs_twice() {
     }
 }
 
-/// Adds the paths that a tree of imports names.
+/// Adds the paths of a tree of imports.
 fn expand_import(tree: &str, prefix: &[String], paths: &mut Vec<Vec<String>>) {
     let (head, list) = match tree.split_once('{') {
         Some((head, rest)) => (head, rest.trim_end().strip_suffix('}')),
@@ -418,7 +418,7 @@ fn imports(text: &str) -> Vec<Vec<String>> {
     paths
 }
 
-/// Returns the file that a path of imports leads to, as far as it begins with `crate`, `self` or `super`.
+/// Returns the file of an import path that begins with `crate`, `self` or `super`.
 fn imported_file(own: &[String], path: &[String], files: &BTreeMap<Vec<String>, String>) -> Option<Vec<String>> {
     let mut module = match path.first()?.as_str() {
         "crate" => Vec::new(),

@@ -1,4 +1,4 @@
-//! Plans that are moved to the archive or to the trash: one whole file at every time, with its history.
+//! Plans that are moved to the archive or to the trash: one whole file at any time, with its history.
 
 use std::path::PathBuf;
 
@@ -36,7 +36,7 @@ fn history(path: &std::path::Path) -> History {
     store::history(plan_at(path)).expect("a history")
 }
 
-/// Returns the verbs of the history of a plan, with what came of them.
+/// Returns the verbs in the history of a plan, with their outcomes.
 #[track_caller]
 fn verbs(path: &std::path::Path) -> Vec<(String, ChangeOutcome)> {
     let changes = history(path).changes().to_vec().into_iter();
@@ -202,7 +202,7 @@ fn a_restored_plan_has_its_history_and_a_new_one_at_its_path_does_not() {
     assert_eq!(n_changes(), 0, "it has the id alone");
 }
 
-/// Does something at every step of a departure.
+/// Applies a fault at every step of a departure.
 fn at_every_step(departure: Departure<'_>, fault: Fault, mut check: impl FnMut(&Workspace, bool, &str)) {
     for at in 0.. {
         let workspace = Workspace::new();
@@ -219,7 +219,7 @@ fn at_every_step(departure: Departure<'_>, fault: Fault, mut check: impl FnMut(&
     }
 }
 
-/// Checks what must hold whatever happened: one whole plan with all its history, and the next departure works.
+/// Checks what must hold after any fault: one whole plan with all its history, and the next departure works.
 fn check_aftermath(workspace: &Workspace, departure: Departure<'_>, was_told: bool, context: &str) {
     let there = |n: usize| match departure.goal {
         Goal::Path(path) => workspace.path().join(path),
@@ -294,7 +294,7 @@ fn a_plan_deleted_during_writes_keeps_every_acknowledged_write() {
                 })
             })
             .collect();
-        // The plan is deleted as soon as one of these calls gets the lock.
+        // The plan is deleted when one of these calls gets the lock.
         while depart(&DiskFiles, &workspace, delete()).is_err() {}
         writers
             .into_iter()

@@ -1,4 +1,4 @@
-//! Many verbs for many tasks as one change: what is in the file, in the history, and what came of each.
+//! Many verbs for many tasks as one change: the file, the history, and the result of each verb.
 
 use std::path::{Path, PathBuf};
 
@@ -109,7 +109,7 @@ fn many_verbs_are_one_change_and_each_is_refused_by_itself() {
         "t3 skipped",
     ];
     assert_eq!(steps, expected);
-    // What is held on to is the plan as it is now.
+    // The returned plan is the present one.
     assert_eq!(revised.after.source.as_str(), space.text());
     assert_eq!(revised.text.as_str(), space.text());
     let changes = space.history().changes().to_vec();

@@ -16,7 +16,7 @@ use crate::workspace::{Workspace, add_line, clock, impatient_store, plan_at};
 const N_PROCESSES: usize = 16;
 const N_CHANGES: usize = 20;
 
-/// Tells a test of this binary that it was started by another one, to do its part.
+/// The variable that gives a part to this test binary when another one starts it.
 const ROLE: &str = "PLANWRIGHT_TEST_ROLE";
 const PLAN: &str = "PLANWRIGHT_TEST_PLAN";
 
@@ -44,7 +44,7 @@ fn role() -> Option<(String, PathBuf)> {
     Some((std::env::var(ROLE).ok()?, PathBuf::from(std::env::var(PLAN).ok()?)))
 }
 
-/// Adds a line between a first one with their number and a last one, so that a text that is not whole shows.
+/// Adds a line between a first one with their number and a last one, so that an incomplete text is detected.
 fn add_counted(store: &Store<'_>, plan: &Path, line: &str) {
     let updated = store.update(plan_at(plan), "add", |source, _| {
         let mut lines = lines_of(source.as_str()).expect("a writer never sees a part");
@@ -61,7 +61,7 @@ fn add_counted(store: &Store<'_>, plan: &Path, line: &str) {
     updated.expect("an update");
 }
 
-/// Returns the counted lines; none where the text is not whole.
+/// Returns the counted lines; none if the text is incomplete.
 fn lines_of(text: &str) -> Option<Vec<&str>> {
     let (count, rest) = text.split_once('\n')?;
     let lines: Vec<&str> = rest

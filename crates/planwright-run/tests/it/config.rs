@@ -1,4 +1,4 @@
-//! The configuration: what wins, what is wrong and where, and that no file can do harm.
+//! The configuration: precedence, errors with their places, and files that must do no harm.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -392,7 +392,7 @@ fn fallbacks_must_be_agents_without_a_cycle() {
         "[agents.claude]\nfallback = \"claude\"\n",
         &["2:12 config-value agent `claude` is its own fallback"],
     );
-    // Who leads into a circle is not a part of it, and it is told once.
+    // An agent that leads into a cycle is not a part of it, and the cycle is reported once.
     check(
         "[agents.aider]\nfallback = \"codex\"\n[agents.codex]\nfallback = \"gemini\"\n[agents.gemini]\nfallback = \"codex\"\n",
         &["4:12 config-value the fallbacks form a cycle: `codex`, `gemini`, `codex`"],
@@ -447,7 +447,7 @@ fn unknown_placeholders_are_refused() {
         "[agents.a]\ncommand = [\"/bin/bash\", \"-ec\", \"run {task}\"]\n",
         &["2:11 config-value `{task}` would become part of a script of the shell"],
     );
-    // Neither behind options nor behind other programs.
+    // Neither after options nor after other programs.
     for before in [
         &["sh", "-c", "--"][..],
         &["sh", "-c", "-e"],
@@ -523,7 +523,7 @@ fn a_project_cannot_allow_what_only_the_user_may() {
     );
     sound(&allowed);
     assert!(allowed.config.verify.allow_plan_commands);
-    // Nor can the environment, which a project may bring along as well.
+    // The environment, which a project may set as well, cannot either.
     let list = variables(&[("PLANWRIGHT_VERIFY_ALLOW_PLAN_COMMANDS", "true")]);
     let refused = assemble(Vec::new(), &list, &[]);
     assert!(refused.has_errors() && !refused.config.verify.allow_plan_commands);
@@ -603,7 +603,7 @@ fn presets_can_be_overridden_field_by_field() {
     sound(&configuration);
     let one = words(agent(&configuration, "one"));
     assert!(one.ends_with(&["-m".into(), "gpt-5.5".into(), "-".into()]), "{one:?}");
-    // A command of one's own under the name of a preset is that command, and nothing of the preset.
+    // A user's own command under the name of a preset uses nothing of the preset.
     let codex = agent(&configuration, "codex");
     assert_eq!(
         (codex.preset, codex.output, codex.prompt),
@@ -641,7 +641,7 @@ fn presets_pass_the_checks_for_agents() {
     }
 }
 
-// What is no configuration.
+// Texts that are no configuration.
 
 #[test]
 fn texts_that_are_not_toml_are_reported() {
@@ -683,7 +683,7 @@ fn a_byte_order_mark_and_carriage_returns_are_accepted() {
     );
 }
 
-/// Checks that a text is dealt with in reasonable time on a small stack.
+/// Checks that a text is handled in reasonable time on a small stack.
 #[track_caller]
 fn withstands(what: &str, text: String) {
     let thread = std::thread::Builder::new().stack_size(512 * 1024);

@@ -1,4 +1,4 @@
-//! The page on the configuration says what the code knows: settings, presets, and examples that are sound.
+//! The configuration page matches the code: settings, presets, and valid examples.
 
 use planwright_run::config::keys::{KEYS, SettingType};
 use planwright_run::config::presets::PRESETS;

@@ -1,5 +1,5 @@
-//! The machine stops, or the system says no, at every step of an update: the old text or the new one is there, and the journal
-//! says which.
+//! The machine stops, or the system returns an error, at every step of an update: the file has the old text or the new one, and the journal
+//! shows which.
 
 use planwright_run::files::DiskFiles;
 use planwright_run::journal::{ChangeOutcome, JournalRepair, ManualVerification, PastChange};
@@ -8,7 +8,7 @@ use planwright_run::store::{self, PlanFile, StoreError, UpdateError};
 use crate::faulty::{Fault, FaultyFiles};
 use crate::workspace::{Outcomes, Workspace, add_line, plan_at, set_state, store_over};
 
-/// Does something at every step of an update, after so many that went well.
+/// Applies a fault at every step of an update, after some successful ones.
 fn at_every_step(n_before: usize, fault: Fault, mut check: impl FnMut(&Workspace, &Outcomes, usize)) {
     for at in 0.. {
         let workspace = Workspace::new();
@@ -26,7 +26,7 @@ fn at_every_step(n_before: usize, fault: Fault, mut check: impl FnMut(&Workspace
     }
 }
 
-/// Checks what must hold whatever happened: old or new, the next update works, and the journal tells the truth.
+/// Checks what must hold after any fault: old or new text, the next update works, and the journal is right.
 fn check_aftermath(workspace: &Workspace, result: &Outcomes, n_before: usize, context: &str) {
     let before: String = (0..n_before).map(|n| format!("before-{n}\n")).collect();
     let (old, new) = (format!("first\n{before}"), format!("first\n{before}new\n"));
@@ -58,7 +58,7 @@ fn check_aftermath(workspace: &Workspace, result: &Outcomes, n_before: usize, co
     check_replay(workspace, context);
 }
 
-/// Taking back every change that landed, from the newest to the oldest, leads to the text that was there first.
+/// Checks that undoing every landed change, from the newest to the oldest, gives the first text.
 fn check_replay(workspace: &Workspace, context: &str) {
     let mut text = workspace.text();
     let landed = workspace.history().changes().to_vec().into_iter().rev();
@@ -256,7 +256,7 @@ fn a_crash_while_a_moved_plan_takes_its_journal_along_loses_nothing() {
                 id,
             };
             add_line(&store_over(&DiskFiles), old, "before").expect("an update");
-            // At the new path there was another plan, which is gone.
+            // Another plan, which is gone, was at the new path.
             let gone = PlanFile {
                 path: &workspace.write("new.txt", "other\n"),
                 id: Some("p2"),

@@ -1,4 +1,4 @@
-//! Copies of workspaces: whole, without what is not the project's own, and never over something else.
+//! Copies of workspaces: complete, without foreign files, and never over existing content.
 
 use std::path::{Path, PathBuf};
 
@@ -88,7 +88,7 @@ fn a_copy_inside_of_the_workspace_does_not_hold_itself() {
         assert!(copy.plan.is_file());
     }
     assert!(!folder.path().join("project/build/copy/build/copy").exists());
-    // The first copy is a part of the workspace by then.
+    // The first copy is now a part of the workspace.
     assert!(folder.path().join("project/build/another/build/copy/a.txt").is_file());
 }
 

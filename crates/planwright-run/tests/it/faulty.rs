@@ -1,4 +1,4 @@
-//! Files that fail on purpose, over a real folder: at a chosen step the machine stops, a write is torn, or the system says no.
+//! Files that fail on purpose, over a real folder: at a chosen step the machine stops, a write is torn, or the system returns an error.
 //! Steps are the operations that change something.
 
 use std::cell::RefCell;
@@ -11,22 +11,22 @@ use std::path::{Path, PathBuf};
 
 use planwright_run::files::{DiskFiles, Files};
 
-/// What goes wrong.
+/// A kind of fault.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Fault {
     /// The process stops before the step. What it did before stays.
     Kill,
-    /// The power fails before the step. What was not synced is gone.
+    /// The power fails before the step. Unsynced data is lost.
     PowerCut,
-    /// Only so many bytes of the first write from this step on arrive, and the process stops.
+    /// Only this many bytes of the first write from this step on arrive, and the process stops.
     Tear(usize),
-    /// The step fails with this error of the system, and the next work again.
+    /// The step fails with this error of the system, and later ones work again.
     Refuse(i32),
     /// The step and all after it fail with this error of the system.
     RefuseAll(i32),
 }
 
-/// The files of the machine, until something goes wrong.
+/// The files of the machine, until a fault happens.
 pub(crate) struct FaultyFiles {
     at: usize,
     fault: Fault,
@@ -39,12 +39,12 @@ struct State {
     has_struck: bool,
     is_dead: bool,
     paths: HashMap<u64, PathBuf>,
-    /// What files hold for certain, where that is not what they seem to hold.
+    /// The durable content of files, if it differs from the visible one.
     durable: HashMap<u64, Vec<u8>>,
     names: Vec<Name>,
 }
 
-/// A change of a name that its folder does not hold for certain yet.
+/// A change of a name that is not durable in its folder yet.
 enum Name {
     Created(PathBuf),
     Removed(PathBuf, Vec<u8>),
@@ -71,7 +71,7 @@ impl FaultyFiles {
         }
     }
 
-    /// Returns false where everything was over before the step was reached.
+    /// Returns false if the operation ended before the step was reached.
     pub(crate) fn has_struck(&self) -> bool {
         self.state.borrow().has_struck
     }
@@ -83,7 +83,7 @@ impl FaultyFiles {
         }
     }
 
-    /// Counts a step, and lets happen what is to happen there.
+    /// Counts a step, and applies the fault planned for it.
     fn step(&self) -> io::Result<DiskFiles> {
         self.alive()?;
         let mut state = self.state.borrow_mut();
@@ -116,7 +116,7 @@ impl FaultyFiles {
         Ok(file)
     }
 
-    /// Remembers what a file holds for certain before it is changed.
+    /// Records the durable content of a file before it is changed.
     fn before_change(&self, file: &File) -> io::Result<()> {
         let ino = file.metadata()?.ino();
         let mut state = self.state.borrow_mut();

@@ -1,5 +1,5 @@
-//! Repositories, by the real git: where a folder stands, what changed in it, and no name taken for an option. And the sample
-//! that the other tests with git use.
+//! Repositories, with the real git: where a folder is, what changed in it, and no name read as an option. Also the sample for the other
+//! tests with git.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -75,7 +75,7 @@ impl Sample {
         self.git(&["rev-parse", "HEAD"])
     }
 
-    /// Everything of the user's that could have been changed: where branches are, the status, the files.
+    /// Everything of the user's that could have been changed: the branches, the status, the files.
     pub(crate) fn fingerprint(&self) -> Vec<String> {
         let mut all = vec![
             self.git(&["rev-parse", "HEAD"]),
@@ -120,7 +120,7 @@ pub(crate) fn write(folder: &Path, path: &str, text: &str) {
     fs::write(path, text).expect("a file");
 }
 
-/// Returns a file name that is not UTF-8, where the system has such names; people read the same of it everywhere.
+/// Returns a file name that is not UTF-8, if the system has such names; its displayed form is the same everywhere.
 pub(crate) fn odd_name() -> &'static OsStr {
     if cfg!(target_os = "linux") {
         OsStr::from_bytes(b"n\xffn")
@@ -322,7 +322,7 @@ fn errors_name_the_command_and_the_reason() {
     assert!(message.contains("nonexistent object"), "{message}");
 }
 
-/// Runs a test of this file again in another environment, as it cannot be changed in this process.
+/// Runs a test of this file again with other environment variables, which cannot be changed in this process.
 fn again(test: &str, variables: &[(&str, &str)]) {
     let program = std::env::current_exe().expect("a program");
     let mut command = Command::new(program);

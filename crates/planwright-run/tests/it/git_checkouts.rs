@@ -1,5 +1,5 @@
-//! Checkouts of tasks and the candidates made of them, by the real git: whatever an agent does with git stays in its checkout, and a
-//! candidate is exactly the files that it left.
+//! Checkouts of tasks and their candidates, with the real git: an agent's git commands only affect its checkout, and a candidate has
+//! exactly the agent's files.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
@@ -58,7 +58,7 @@ fn taken(checkouts: &Checkouts, checkout: &TaskCheckout) -> Candidate {
     checkouts.snapshot(checkout, &request()).expect("a candidate")
 }
 
-/// Returns what a commit of the user's repository has at a path.
+/// Returns the content of a path in a commit of the user's repository.
 fn shown(scene: &Scene, candidate: &Candidate, path: &str) -> String {
     scene.sample.git(&["show", &format!("{}:{path}", candidate.commit)])
 }
@@ -319,7 +319,7 @@ fn a_repository_inside_of_the_checkout_fails_and_is_never_a_link() {
         );
         fs::remove_dir_all(path.join(nested).join(".git")).expect("removed");
     }
-    // A file `.git`, as linked worktrees and submodules have it, is one too.
+    // A `.git` file, as in linked worktrees and submodules, counts too.
     write(path, "new/repo/.git", "gitdir: /nowhere\n");
     assert!(matches!(
         checkouts.snapshot(&checkout, &request()),
@@ -363,7 +363,7 @@ fn work_in_a_submodule_fails_the_attempt_and_an_empty_one_is_left_alone() {
     ];
     git_in(&path.join("sub"), &who);
     assert!(refused(), "a commit in it");
-    // Who removes it says so in `.gitmodules` too.
+    // Removing a submodule also changes `.gitmodules`.
     fs::remove_dir_all(path.join("sub")).expect("removed");
     fs::remove_file(path.join(".gitmodules")).expect("removed");
     assert_eq!(taken(&checkouts, &checkout).touched, [".gitmodules", "a.txt", "sub"]);
@@ -443,7 +443,7 @@ fn candidates_survive_a_clean_up_and_a_checkout_survives_its_repository_being_cl
     let base = scene.sample.head();
     scene.sample.repository().keep("base/r", &base).expect("kept");
     let (checkouts, checkout) = scene.checkout();
-    // The user drops the commit that the checkout stands on.
+    // The user drops the base commit of the checkout.
     scene.sample.git(&["commit", "--quiet", "--amend", "-m", "Another"]);
     write(checkout.path(), "b.txt", "b\n");
     let collect = |sample: &Sample| {

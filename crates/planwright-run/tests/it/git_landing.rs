@@ -1,4 +1,4 @@
-//! Replays, the branch of a plan and the slots for verification, by the real git.
+//! Replays, the branch of a plan and the slots for verification, with the real git.
 
 use std::fs;
 use std::path::PathBuf;
@@ -262,7 +262,7 @@ fn a_checked_out_branch_moves_only_while_nothing_would_be_lost() {
     scene.sample.write("ignored", "the user's own\n");
     assert!(scene.sample.head() == head);
     let work = {
-        // As an agent that changed the rules would: the file lands although the user's checkout ignores it.
+        // Like an agent that changed the rules: the file lands although the user's checkout ignores it.
         let checkouts = scene.checkouts();
         let checkout = checkouts.create("t3", &head).expect("a checkout");
         write(checkout.path(), ".gitignore", ".planwright\n");
@@ -363,7 +363,7 @@ fn land(scene: &Scene, mode: LandMode) -> Built {
     scene.sample.repository().build_landing(&request).expect("built")
 }
 
-/// Two commits on the branch of the plan, and one that the user made meanwhile.
+/// Two commits on the branch of the plan, and a later one of the user.
 fn branched(file_of_user: &str) -> Scene {
     let scene = Scene::new();
     let head = scene.sample.head();
@@ -418,7 +418,7 @@ fn a_conflict_with_the_checked_out_branch_is_named() {
     }
 }
 
-/// Makes a commit say that it is uncommitted work of the user's.
+/// Marks a commit as the user's uncommitted work.
 fn as_uncommitted(scene: &Scene, commit: &str) -> String {
     let tree = format!("{commit}^{{tree}}");
     let message = message_of_uncommitted("20261117-101112");
@@ -478,7 +478,7 @@ fn a_worktree_that_held_the_branch_from_another_folder_is_taken_over() {
     assert!(elsewhere.join("notes.txt").exists());
 }
 
-/// Has git ask a command for the content of a file when it writes it.
+/// Makes git run a command for the content of a file when it writes it.
 fn filter(scene: &Scene, file: &str, command: &str) {
     scene.sample.git(&["config", "filter.own.smudge", command]);
     scene.sample.git(&["config", "filter.own.clean", "cat"]);
@@ -604,7 +604,7 @@ fn an_interrupted_move_is_restored_except_for_later_edits_of_the_user() {
     assert_eq!(repository.undo_unfinished_move().expect("nothing to do"), None);
 }
 
-/// Notes that a move has begun, as a process does that was ended then.
+/// Records a move in progress, like a process that was killed then.
 fn note(scene: &Scene, from: &str, to: &str) -> PathBuf {
     let path = scene.sample.root.join(".git/planwright-move.json");
     let note = serde_json::json!({"branch": "main", "from": from, "to": to, "locks": []});
@@ -657,7 +657,7 @@ fn an_interrupted_move_is_left_alone_if_the_user_moved_the_branch() {
     let (scene, head, _) = begun();
     note(&scene, &head, &"1".repeat(40));
     left(&scene);
-    // The move was made, and only the note was left.
+    // The move was complete, and only the note remained.
     let (scene, _, to) = begun();
     scene.sample.git(&["reset", "-q", "--hard", &to]);
     assert_eq!(
@@ -669,12 +669,12 @@ fn an_interrupted_move_is_left_alone_if_the_user_moved_the_branch() {
 #[test]
 #[cfg(target_os = "linux")]
 fn files_are_restored_and_locks_removed_if_git_is_killed() {
-    // The brackets keep the filter from finding itself.
+    // The brackets keep the filter from matching itself.
     for victim in ["[r]ead-tree", "[u]pdate-ref"] {
         let scene = Scene::new();
         let head = scene.sample.head();
         let to = scene.made(&scene.made(&head, "a.txt", "after\n"), "b.txt", "after\n");
-        // The git that changes the files, or the one that holds the branch, in this repository and in no other.
+        // The git that changes the files, or the one that holds the branch, in this repository only.
         let kill = format!(
             "for p in /proc/[0-9]*; do [ \"$(readlink $p/cwd)\" = \"$PWD\" ] && tr '\\0' ' ' < $p/cmdline 2>/dev/null | grep -q \"git .*{victim} \" \
              && kill -9 ${{p#/proc/}}; done; sleep 0.1; cat"

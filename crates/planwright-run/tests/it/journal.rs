@@ -128,7 +128,7 @@ fn a_newer_journal_is_read_and_never_written() {
 fn a_change_that_cannot_be_settled_is_reported() {
     let (workspace, bytes) = three();
     let journal = workspace.journal();
-    // Without its last line the third change is not known to have landed, and another program edits the file then.
+    // Without its last line it is unknown whether the third change landed, and then another program edits the file.
     let last = bytes[..bytes.len() - 1]
         .iter()
         .rposition(|&byte| byte == b'\n')

@@ -1,4 +1,4 @@
-//! Which plan a journal belongs to after plans were moved, copied or replaced.
+//! The plan that a journal belongs to after plans were moved, copied or replaced.
 
 use std::path::{Path, PathBuf};
 
@@ -42,7 +42,7 @@ impl Plans {
         store::history(PlanFile { path, id: Some(id) }).expect("a history")
     }
 
-    /// Returns the state of the only task, as it is known of the plan at a path.
+    /// Returns the recorded state of the only task for the plan at a path.
     #[track_caller]
     fn state(&self, path: &Path, id: &str) -> Option<String> {
         let mut states = self.history(path, id).task_states();

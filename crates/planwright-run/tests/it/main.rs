@@ -1,7 +1,7 @@
-//! What the store and the journal promise: nothing lost, nothing half, whatever happens in between. And what workers promise:
-//! nothing runs on; and git: nothing is forced.
+//! The promises of the store and the journal: nothing lost, nothing incomplete, even after faults. Also those of workers: no process stays;
+//! and of git: nothing is forced.
 //!
-//! The file system that fails on purpose is written for Unix, and so are the tests.
+//! The file system that fails on purpose only works on Unix, and so do the tests.
 
 #![cfg(unix)]
 

@@ -1,4 +1,4 @@
-//! How checkouts are prepared, with real files: what is copied, what is made anew, and what is refused.
+//! Preparation of checkouts, with real files: what is copied, what is created again, and what is refused.
 
 use std::fs;
 use std::os::unix::fs::symlink;

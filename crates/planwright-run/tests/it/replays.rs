@@ -282,7 +282,7 @@ fn a_replay_gives_the_state_of_the_run() {
     }
 }
 
-/// A log of a run that was killed and continued, written when outcomes were strings. It is never written anew.
+/// A log of a run that was killed and resumed, from when outcomes were strings. It is never rewritten.
 const RESUMED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/samples/run-v1-resumed.journal");
 
 #[test]
@@ -336,7 +336,7 @@ fn at(seq: u64, event: RunEvent) -> RunRecord {
     }
 }
 
-/// Tasks without ids are named by their place: an edit in front of them gives them other names.
+/// Tasks without ids are named by their position: an edit before them renames them.
 #[test]
 fn attempts_follow_their_task_when_an_edit_renames_it() {
     let starting = |task: &str, attempt| {
@@ -363,7 +363,7 @@ fn attempts_follow_their_task_when_an_edit_renames_it() {
         at(1, starting("1", 1)),
         at(2, starting("2", 1)),
         at(3, RunEvent::Edited(edited)),
-        // Both attempts are recorded with the names that their tasks had when they began.
+        // Both attempts are recorded with the names of their tasks when they started.
         at(4, done("1", 1)),
         at(5, starting("1", 2)),
     ]);

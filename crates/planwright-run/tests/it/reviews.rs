@@ -1,4 +1,4 @@
-//! Reviews of tasks: sent to an active run, written to the plan after it, and refused where no task waits for one.
+//! Reviews of tasks: sent to an active run, written to the plan after it, and refused if no task waits for one.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -154,7 +154,7 @@ fn an_approved_task_is_done() {
         (change.output.as_deref(), change.files.as_slice()),
         (Some("built it"), ["src/a.rs".to_owned()].as_slice())
     );
-    // Once more is once too often.
+    // A second review is refused.
     assert!(matches!(
         workspace.say("t1", ReviewVerdict::Approve, false),
         Err(ReviewError::NothingWaits { .. })
@@ -184,7 +184,7 @@ fn the_newest_run_of_a_task_decides_if_it_waits_for_review() {
     let later = [starting("t1"), finished("t1", "failed"), to_review("t2"), ended()];
     workspace.run("2026-11-16T05:00:00Z", "plan.json", &later);
     workspace.waits_for_nobody(&["t2"]);
-    // Runs of other plans, and one that never began, say nothing of this one.
+    // Runs of other plans, and one that never started, do not matter for this one.
     workspace.run("2026-11-16T06:00:00Z", "other.json", &left_for_review("t1"));
     RunPlace::create(&DiskFiles, &workspace.place.root, "2026-11-16T07:00:00Z").expect("a run");
     workspace.waits_for_nobody(&["t2"]);
@@ -192,7 +192,7 @@ fn the_newest_run_of_a_task_decides_if_it_waits_for_review() {
     answered.insert(3, approved("t1"));
     workspace.run("2026-11-16T08:00:00Z", "plan.json", &answered);
     workspace.waits_for_nobody(&[]);
-    // A run that does not mention the task leaves the word to the one before.
+    // A run without records of the task leaves the review to the one before.
     workspace.run("2026-11-16T09:00:00Z", "plan.json", &left_for_review("t1"));
     workspace.run("2026-11-16T09:30:00Z", "plan.json", &[starting("t2"), ended()]);
     assert!(matches!(
@@ -210,7 +210,7 @@ fn an_unknown_task_is_named() {
     ));
 }
 
-/// Plays a run that does as it is told, or does not: returns what came of the word, and what the run was asked for.
+/// Simulates a run that follows requests, or does not. Returns the result of the review, and the requests that the run received.
 fn with_live_run(
     workspace: &Workspace,
     answer: Option<RunEvent>,
@@ -231,7 +231,7 @@ fn with_live_run(
                         log.add(TIME, answer).expect("added");
                         log.commit().expect("durable");
                     }
-                    // The run goes on until the other side has what it wants.
+                    // The run continues until the other side has its answer.
                     let _ = receiver.recv();
                     return Some((asked.verb, asked.task.unwrap_or_default()));
                 }

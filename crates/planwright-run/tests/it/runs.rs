@@ -1,4 +1,4 @@
-//! Logs of runs: written together, torn, damaged, followed, old and new.
+//! Logs of runs: written in one write, torn, damaged, followed, old and new.
 
 use std::path::{Path, PathBuf};
 
@@ -43,7 +43,7 @@ fn log_in(folder: &Path) -> PathBuf {
     folder.join("run-1.journal")
 }
 
-/// Writes a log of a beginning and two tasks, in two commits.
+/// Writes a log of a start and two tasks, in two commits.
 fn write(files: &dyn Files, path: &Path) -> Result<(), JournalError> {
     let mut log = RunLog::begin(files, path, &header())?;
     log.add(
@@ -96,7 +96,7 @@ fn the_first_log_of_a_workspace_survives_a_power_cut() {
         let written =
             RunPlace::create(&files, folder.path(), TIME).is_ok_and(|place| write(&files, &place.log()).is_ok());
         if written {
-            // The power fails with the next step, whatever that is.
+            // The power fails at the next step.
             assert!(files.create_folder(&folder.path().join("later")).is_err());
             let runs = list(&DiskFiles, folder.path()).expect("readable");
             let found = records(&DiskFiles, &runs.first().expect("the run is there").log()).expect("read");
@@ -180,7 +180,7 @@ fn a_crash_at_any_step_loses_nothing_that_was_committed() {
                     log.add(TIME, &finished(task))?;
                     match log.commit() {
                         Ok(()) => n_committed += 2,
-                        // A disk that is full for a moment: the next commit takes what waits along.
+                        // A disk that is briefly full: the next commit writes the waiting records too.
                         Err(_) if matches!(fault, Fault::Refuse(_)) => {}
                         Err(error) => return Err(error),
                     }
@@ -262,7 +262,7 @@ fn logs_of_other_versions_are_read_as_far_as_they_are_understood() {
     assert_eq!(resumed.log.add(TIME, &starting("c")).expect("added"), 7);
 }
 
-/// A log as the first version wrote it, with every kind of event. It is never written anew.
+/// A log as the first version wrote it, with every kind of event. It is never rewritten.
 const OLD_LOG: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/samples/run-v1.journal");
 
 #[test]

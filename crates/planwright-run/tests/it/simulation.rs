@@ -1,8 +1,7 @@
-//! Runs from beginning to end in one thread, over a machine that fails by a seed: the pure scheduler decides, the log of the run
-//! leads, the store writes the plan. The machine stops, loses what was not synced, tears writes or says no, and is started
-//! again, until everything is over.
+//! Whole runs in one thread, on a machine that fails by a seed: the pure scheduler decides, the log of the run leads, the store writes the
+//! plan. The machine stops, loses unsynced data, tears writes or returns errors, and is started again, until all tasks have ended.
 //!
-//! A failure names its seed: `SIMULATION_SEED=17 cargo test -p planwright-run --test it simulation` tries that one alone.
+//! A failure names its seed: `SIMULATION_SEED=17 cargo test -p planwright-run --test it simulation` tries only that one.
 //! `SIMULATION_SEEDS=100000` tries as many.
 
 use std::collections::BTreeSet;
@@ -19,13 +18,13 @@ use planwright_testkit::torture::chance::Chance;
 use crate::faulty::{Fault, FaultyFiles};
 use crate::workspace::{Workspace, add_line, clock, plan_at, store_over};
 
-/// How many seeds the tests try, unless told otherwise.
+/// The default number of seeds.
 const N_SEEDS: u64 = 300;
 
-/// After so many faults the machine is left in peace.
+/// After this many faults the machine works without further ones.
 const MAX_FAULTS: usize = 8;
 
-/// A plan, its log, and what an outsider knows of both.
+/// A plan, its log, and an observer's knowledge of both.
 struct World {
     seed: u64,
     chance: Chance,
@@ -33,14 +32,14 @@ struct World {
     log: PathBuf,
     jobs: Vec<Job>,
     slots: u32,
-    /// The tasks whose completion was durable by the word of the log.
+    /// The tasks whose completion was durable in the log.
     acknowledged: BTreeSet<u32>,
-    /// The lines whose writing the store acknowledged.
+    /// The lines whose write the store acknowledged.
     written: BTreeSet<u32>,
     n_faults: usize,
 }
 
-/// The machine stopped, or would not go on.
+/// The machine stopped, or did not continue.
 struct Stopped;
 
 impl World {
@@ -62,7 +61,7 @@ impl World {
         }
     }
 
-    /// Lives through one fault after another until everything is over.
+    /// Survives one fault after another until all tasks have ended.
     fn live(&mut self) {
         loop {
             let files = FaultyFiles::new(self.next_step(), self.next_fault());
@@ -97,7 +96,7 @@ impl World {
         faults[self.chance.below(faults.len())]
     }
 
-    /// Goes on with the run from what the log says.
+    /// Resumes the run from its log.
     fn run(&mut self, files: &FaultyFiles) -> Result<(), Stopped> {
         let mut log = self.open_log(files)?;
         let done = self.done_by_log();
@@ -133,7 +132,7 @@ impl World {
         self.project(files, &done)
     }
 
-    /// Has an attempt end, well or not.
+    /// Ends an attempt, with success or not.
     fn end(
         &mut self,
         files: &FaultyFiles,
@@ -162,7 +161,7 @@ impl World {
         actions.unwrap_or_else(|error| panic!("seed {}: {error}", self.seed))
     }
 
-    /// Makes an event durable. A disk that is full for a moment is asked again.
+    /// Makes an event durable. Retries if the disk is briefly full.
     fn record(&self, log: &mut RunLog<'_>, event: &RunEvent) -> Result<(), Stopped> {
         log.add(&clock(), event).map_err(|_| Stopped)?;
         log.commit().or_else(|_| log.commit()).map_err(|_| Stopped)
@@ -178,7 +177,7 @@ impl World {
         }
         match RunLog::resume(files, &self.log) {
             Ok(resumed) => Ok(resumed.log),
-            // It was stopped before it began: the next run has a log of its own.
+            // It was stopped before it started: the next run has its own log.
             Err(JournalError::Corrupt { offset: 0, .. }) => {
                 assert!(self.acknowledged.is_empty(), "seed {}: the log is gone", self.seed);
                 std::fs::remove_file(&self.log).expect("ours");
@@ -189,7 +188,7 @@ impl World {
         }
     }
 
-    /// Returns the tasks that are done, by what is on the disk.
+    /// Returns the done tasks, by the files on disk.
     fn done_by_log(&self) -> BTreeSet<u32> {
         let records = match runs::records(&DiskFiles, &self.log) {
             Ok(records) => records,
@@ -203,7 +202,7 @@ impl World {
         done.collect()
     }
 
-    /// Writes into the plan what it has not learnt.
+    /// Writes into the plan the results that it lacks.
     fn project(&mut self, files: &FaultyFiles, done: &BTreeSet<u32>) -> Result<(), Stopped> {
         for task in done {
             let text = self.workspace.text();
@@ -241,7 +240,7 @@ impl World {
         }
     }
 
-    /// Nothing is done twice, nothing too early, nothing beside too many others.
+    /// Checks that no task starts twice, too early, or with too many others.
     fn may_start(&self, task: u32, n_running: usize) {
         let seed = self.seed;
         assert!(
@@ -254,7 +253,7 @@ impl World {
         assert!(are_done, "seed {seed}: {task} begins before what it depends on");
     }
 
-    /// What was acknowledged is there, whatever happened.
+    /// Checks that acknowledged data exists.
     fn nothing_is_lost(&self) {
         let seed = self.seed;
         let done = self.done_by_log();
@@ -276,7 +275,7 @@ impl World {
         assert!(found.iter().all(is_known), "seed {seed}: {text:?}");
     }
 
-    /// In the end the plan says what the log says, once each, and its journal leads back to its first text.
+    /// Checks that at the end the plan has the log's results, once each, and its journal leads back to its first text.
     fn everything_is_there(&self) {
         let seed = self.seed;
         let done = self.done_by_log();

@@ -1,4 +1,4 @@
-//! The state that the records of a run give.
+//! The state rebuilt from the records of a run.
 
 use planwright_run::runs::state::{Counts, RunState, TaskRun};
 use planwright_run::runs::{

@@ -1,4 +1,4 @@
-//! What an update does to a plan, and what it leaves alone.
+//! The effects of an update on a plan, and what it does not change.
 
 use std::convert::Infallible;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
@@ -18,7 +18,7 @@ fn store() -> Store<'static> {
     }
 }
 
-/// Returns the change that puts a text in the place of all.
+/// Returns the change that replaces the whole text.
 fn whole(text: &str) -> Result<Option<PreparedChange>, Infallible> {
     Ok(Some(PreparedChange {
         text: Some(SourceText::new(text)),

@@ -1,4 +1,4 @@
-//! Verification: which commands a task gets, what running them leaves, and what the journal keeps of it.
+//! Verification: the commands of a task, the results of running them, and their records in the journal.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -186,12 +186,12 @@ fn commands_of_a_plan_need_permission_and_an_exact_text() {
     assert!(allowed.checks[0].from_plan);
     assert_eq!(allowed.held_back, [""; 0]);
     assert!(!allowed.unverified.contains(&"`touch made-by-plan`".to_owned()));
-    // Where the user has a rule for it, that is what is run.
+    // If the user has a rule for it, the rule's command runs.
     let ruled = rules("[[verify.criteria]]\ntext = \"`touch made-by-plan`\"\nrun = [\"make own\"]");
     let found = TaskChecks::of(&ruled, &plan, 0, true);
     assert_eq!(found.checks.len(), 1);
     assert!(!found.checks[0].from_plan);
-    // What merely has commands in it is prose.
+    // Text that merely contains commands is prose.
     let prose = TaskChecks::of(&rules(""), &plan, 1, true);
     assert_eq!((prose.checks.len(), prose.unverified.len()), (0, 4));
     let same = rules("[verify]\nevery = [\"touch made-by-plan\"]");
@@ -260,7 +260,7 @@ struct Shop {
 struct Quiet {
     n_begun: usize,
     n_ended: usize,
-    /// Interrupts when this many commands have begun.
+    /// Interrupts after this many commands have started.
     interrupts_at: Option<usize>,
 }
 
@@ -401,7 +401,7 @@ fn all_commands_run_also_after_one_has_failed() {
     assert_eq!(exits, ["exit 0", "exit 1", "exit 0"]);
     assert_eq!((watch.n_begun, watch.n_ended), (3, 3));
     assert!(shop.logs().log(3).exists());
-    // What is there afterwards is of the last time alone.
+    // Afterwards, only outputs of the last verification exist.
     shop.run(check(shell("echo again")));
     assert!(shop.logs().log(1).exists() && !shop.logs().log(2).exists() && !shop.logs().log(3).exists());
     assert!(!all_passed(&receipts) && all_passed(&receipts[..1]) && !all_passed(&[]));
@@ -539,7 +539,7 @@ fn a_verification_may_be_the_first_record() {
     assert_eq!(workspace.history().changes().to_vec().len(), 2);
 }
 
-/// What the first version with verification wrote.
+/// Written by the first version with verification.
 const SAMPLE: &str = include_str!("../samples/journal-v1-verified.journal");
 
 #[test]

@@ -12,7 +12,7 @@ use planwright_run::worker::{
 };
 use tempfile::TempDir;
 
-/// How long anything here may take before it is taken to hang.
+/// The time after which a process here counts as hanging.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 static N_MARKS: AtomicU32 = AtomicU32::new(0);
@@ -24,7 +24,7 @@ pub(crate) fn new_mark() -> ProcessMark {
     ProcessMark::new([("PLANWRIGHT_RUN", run.as_str()), ("PLANWRIGHT_ATTEMPT", "1")])
 }
 
-/// Workers in a folder of their own, and what they said so far.
+/// Workers in a folder of their own, and their events so far.
 pub(crate) struct Yard {
     pub(crate) folder: TempDir,
     pub(crate) workers: Workers,
@@ -73,7 +73,7 @@ impl Yard {
         self.folder.path().join("log")
     }
 
-    /// Returns what is in the log; nothing where there is none, for nothing was written then.
+    /// Returns the content of the log; empty if there is none, because nothing was written.
     pub(crate) fn logged(&self) -> Vec<u8> {
         std::fs::read(self.log()).unwrap_or_default()
     }
@@ -83,7 +83,7 @@ impl Yard {
         self.workers.start(1, spec).expect("a process")
     }
 
-    /// Waits until something is as it should be.
+    /// Waits until a condition holds.
     #[track_caller]
     fn wait_until(&mut self, mut is_so: impl FnMut(&Self) -> bool) {
         let start = Instant::now();
@@ -126,13 +126,13 @@ impl Yard {
         self.wait_for_end()
     }
 
-    /// Returns what has the mark and is alive.
+    /// Returns the live processes with the mark.
     pub(crate) fn left(&self) -> Vec<Process> {
         orphans(&self.mark, &[])
     }
 }
 
-/// Nothing of a test is left, even if it failed.
+/// Ends every process of a test, even if it failed.
 impl Drop for Yard {
     fn drop(&mut self) {
         end(&self.mark, &[], Duration::ZERO);

@@ -1,4 +1,4 @@
-//! Everything that a process started ends with it, wherever it went, and nothing else does.
+//! Every descendant of a process ends with it, even in other groups, and no other process does.
 
 use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Command, Stdio};
@@ -10,7 +10,7 @@ use planwright_run::worker::{
 
 use crate::worker::{Yard, new_mark};
 
-/// Tells a test of this binary that it was started by another one, to do its part: the mark's run.
+/// The variable that gives a part to this test binary when another one starts it: the mark's run.
 const ROLE: &str = "PLANWRIGHT_TEST_WORKER_ROLE";
 
 fn is_alive(pid: &str) -> bool {
@@ -227,7 +227,7 @@ fn run_of(mark: &ProcessMark) -> String {
     value.to_str().expect("text").to_owned()
 }
 
-/// Does nothing but as a part of the next test: runs a process that outlives it.
+/// Does nothing except as a part of the next test: runs a process that outlives it.
 #[test]
 fn part_that_is_killed() {
     let Ok(run) = std::env::var(ROLE) else { return };
@@ -275,7 +275,7 @@ fn processes_of_a_killed_planwright_are_found_and_ended() {
     assert_eq!(orphans(&mark, &by_mark), []);
 }
 
-/// Does nothing but as a part of the next test: looks for its own run.
+/// Does nothing except as a part of the next test: searches for its own run.
 #[test]
 fn part_that_looks_for_its_own_run() {
     let Ok(run) = std::env::var(ROLE) else { return };
@@ -300,7 +300,7 @@ fn a_process_never_ends_its_own_ancestors() {
     assert!(log.ends_with("I live\n"), "{log}");
 }
 
-/// Does nothing but as a part of the next test: runs a process and tells how it ended.
+/// Does nothing except as a part of the next test: runs a process and prints how it ended.
 #[test]
 fn part_that_runs_a_process() {
     if std::env::var(ROLE).is_err() {

@@ -19,8 +19,8 @@ pub(crate) fn clock() -> String {
     "2026-11-05T09:30:00.125Z".to_owned()
 }
 
-/// Returns a store over these files. Its patience is long: a process that another test starts holds every open lock until it
-/// has replaced itself with its program, which takes a while on a busy machine.
+/// Returns a store over these files. Its patience is long: a process that another test starts holds every open lock until it has executed
+/// its program, which takes a while on a busy machine.
 pub(crate) fn store_over(files: &dyn Files) -> Store<'_> {
     Store {
         files,
@@ -30,7 +30,7 @@ pub(crate) fn store_over(files: &dyn Files) -> Store<'_> {
     }
 }
 
-/// Returns a store that hardly waits for a lock.
+/// Returns a store that waits only briefly for a lock.
 pub(crate) fn impatient_store() -> Store<'static> {
     Store {
         patience: Duration::from_millis(20),
@@ -82,7 +82,7 @@ pub(crate) fn set_state(store: &Store<'_>, plan: PlanFile<'_>, task: &str, to: &
     })
 }
 
-/// Takes the last change back.
+/// Undoes the last change.
 pub(crate) fn undo(store: &Store<'_>, plan: PlanFile<'_>) -> Outcomes {
     store.update(plan, "undo", |source, history| {
         let Some(last) = history.undoables().next() else {
@@ -104,7 +104,7 @@ pub(crate) fn undo(store: &Store<'_>, plan: PlanFile<'_>) -> Outcomes {
 }
 
 impl Workspace {
-    /// Makes a workspace whose plan holds one line.
+    /// Creates a workspace whose plan has one line.
     pub(crate) fn new() -> Self {
         let folder = TempFolder::new().expect("a folder");
         folder.write("planwright.toml", "").expect("a file");
@@ -140,7 +140,7 @@ impl Workspace {
         journals.remove(0)
     }
 
-    /// Returns the first task of each change, with what came of it.
+    /// Returns the first task of each change, with its outcome.
     pub(crate) fn outcomes(&self) -> Vec<(String, ChangeOutcome)> {
         let changes = self.history().changes().to_vec().into_iter();
         changes

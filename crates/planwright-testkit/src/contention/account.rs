@@ -10,28 +10,28 @@ use serde_json::Value;
 
 use super::plans::Contended;
 
-/// How many faults are told in words.
+/// How many faults are described in words.
 const MAX_TOLD: usize = 20;
 
-/// A change that a command said was made.
+/// A change that a command reported.
 #[derive(Clone, Debug)]
 pub(super) struct Promise {
     pub(super) plan: &'static str,
     pub(super) verb: String,
     pub(super) by: String,
-    /// The number of the claim that it was made with.
+    /// The number of the claim of its caller.
     pub(super) claim: Option<u64>,
     /// Its number in the plan's history.
     pub(super) change: u64,
     pub(super) began: Instant,
     pub(super) ended: Instant,
-    /// The tasks that went from one state to another.
+    /// The moved tasks, each with its states before and after.
     pub(super) moves: Vec<(String, String, String)>,
-    /// The tasks that it is about.
+    /// The tasks that it concerns.
     pub(super) names: Vec<String>,
 }
 
-/// The account of a contest. All that is called lost, out of order, invalid or stuck must be 0.
+/// The account of a contest. All counts of lost, out-of-order, invalid or stuck cases must be 0.
 #[derive(Debug, Default)]
 pub struct ContestAccount {
     pub(super) promises: Vec<Promise>,
@@ -39,35 +39,35 @@ pub struct ContestAccount {
     pub n_acknowledged: usize,
     /// Commands that a task's state did not allow.
     pub n_refused: usize,
-    /// Commands that had nothing to do.
+    /// Commands without an effect.
     pub n_nothing: usize,
     /// Commands that gave way to an editor that writes without a pause.
     pub n_gave_way: usize,
-    /// Runs that came to their end.
+    /// Runs that ended.
     pub n_runs: usize,
     /// Tasks that agents did in them.
     pub n_tasks_run: usize,
     /// How often a plan was read without a lock, in this process.
     pub n_read: usize,
-    /// Commands that only look.
+    /// Commands that only read.
     pub n_looked: usize,
     /// Edits by hand.
     pub n_by_hand: usize,
-    /// Edits by hand that something has overwritten.
+    /// Edits by hand that another process overwrote.
     pub n_by_hand_lost: usize,
     /// Acknowledged changes that are not in the history, or not in the plan.
     pub n_lost: usize,
-    /// Changes that do not follow from the one before, or came before one that had ended before they began.
+    /// Changes that do not follow from the previous one, or come before one that had ended before they began.
     pub n_out_of_order: usize,
     /// Tasks that agents were given twice.
     pub n_twice: usize,
     /// Times that a plan could not be read, or had errors.
     pub n_invalid: usize,
-    /// Commands that did not end in time.
+    /// Commands that exceeded the time limit.
     pub n_stuck: usize,
     /// The longest that a command took.
     pub longest: Duration,
-    /// How long each took, to tell what is usual.
+    /// The durations of all commands, for quantiles.
     waits: Vec<Duration>,
     n_faults: usize,
     faults: Vec<String>,
@@ -91,12 +91,12 @@ impl ContestAccount {
         self.waits.push(time);
     }
 
-    /// Returns whether nothing went wrong.
+    /// Returns whether there were no faults.
     pub fn is_clean(&self) -> bool {
         self.n_faults == 0
     }
 
-    /// Returns how long the given share of commands took at most.
+    /// Returns the duration that the given share of commands did not exceed.
     pub fn quantile(&self, share: f64) -> Duration {
         let mut waits = self.waits.clone();
         waits.sort_unstable();
@@ -104,7 +104,7 @@ impl ContestAccount {
         waits.get(at as usize).copied().unwrap_or_default()
     }
 
-    /// Holds what was promised against what is there.
+    /// Compares the promises with the results.
     pub(super) fn settle(&mut self, plans: &[Contended], binary: &Path, root: &Path) {
         self.n_acknowledged = self.promises.len();
         let promises = std::mem::take(&mut self.promises);
@@ -121,7 +121,7 @@ impl ContestAccount {
         self.settle_ledger(plans, &promises, root);
     }
 
-    /// Who began after another had ended comes after it.
+    /// Checks that a change that began after another had ended comes after it.
     fn settle_order(&mut self, own: &[&Promise]) {
         let mut latest: Option<&Promise> = None;
         for promise in own {
@@ -138,7 +138,7 @@ impl ContestAccount {
         }
     }
 
-    /// Each promise is in the history, once and under its number.
+    /// Checks that each promise is in the history, once and under its number.
     fn settle_history(&mut self, plan: &Contended, own: &[&Promise], binary: &Path, root: &Path) {
         let Some(history) = asked(binary, root, &["history", plan.path, "--json", "--limit", "1000000"]) else {
             return self.fault(format!("{} has no history that can be read", plan.path));
@@ -170,7 +170,7 @@ impl ContestAccount {
         }
     }
 
-    /// A task was finished by its holder, with the claim that was made last.
+    /// Checks that a task was finished by its holder, with the last claim.
     fn settle_claims(&mut self, plan: &Contended, own: &[&Promise]) {
         let mut holders: HashMap<&str, (u64, &str)> = HashMap::new();
         for promise in own {
@@ -191,7 +191,7 @@ impl ContestAccount {
         }
     }
 
-    /// Each change begins with the state that the one before it left, and the last one's is the plan's.
+    /// Checks that each change starts from the state of the previous one, and that the last state is the plan's.
     fn settle_states(&mut self, plan: &Contended, own: &[&Promise], binary: &Path, root: &Path) {
         let mut states: BTreeMap<String, String> = BTreeMap::new();
         for promise in own {
@@ -234,7 +234,7 @@ impl ContestAccount {
         }
     }
 
-    /// Each task of a plan that was run was done once.
+    /// Checks that each task of a plan with runs was done once.
     fn settle_ledger(&mut self, plans: &[Contended], promises: &[Promise], root: &Path) {
         let ledger = std::fs::read_to_string(root.join("ledger")).unwrap_or_default();
         let mut times: HashMap<(String, String), usize> = HashMap::new();

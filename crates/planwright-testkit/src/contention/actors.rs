@@ -16,13 +16,13 @@ use super::account::{ContestAccount, Promise};
 use super::plans::{ByHand, Contended, place};
 use super::{Arena, BOUND};
 
-/// How often a process is looked at that has not ended.
+/// How often a running process is checked.
 const GLANCE: Duration = Duration::from_millis(2);
 
-/// What an edit by hand counts: six digits behind this.
+/// The text before the six-digit counter of edits by hand.
 const MARK: &str = "Edit ";
 
-/// A small generator of random numbers that need not be hard to guess.
+/// A small generator of random numbers, which need not be secure.
 pub(super) struct RandomNumbers(u64);
 
 impl RandomNumbers {
@@ -47,7 +47,7 @@ impl Arena {
         note(&mut self.account.lock().unwrap_or_else(|poisoned| poisoned.into_inner()))
     }
 
-    /// Runs a command to its end; one that takes too long is killed, and accounted for.
+    /// Runs a command to its end; one that takes too long is killed and counted.
     fn does(&self, args: &[&str]) -> Option<(Output, Instant, Instant)> {
         let began = Instant::now();
         let child = Command::new(&self.binary)
@@ -105,7 +105,7 @@ pub(super) fn write(arena: &Arena, ix: usize, seed: u64) {
         let Some(verb) = dice.one_of(verbs).copied() else {
             return;
         };
-        // A run ends when there is nothing left: it must not be fed faster than it works.
+        // A run ends when nothing is left: tasks must not be added faster than it works.
         if verb == "add" && dice.below(4) > 0 {
             std::thread::sleep(Duration::from_millis(50));
             continue;
@@ -113,7 +113,7 @@ pub(super) fn write(arena: &Arena, ix: usize, seed: u64) {
         let Some(task) = dice.one_of(&plan.tasks).cloned() else {
             return;
         };
-        // Who finishes a task mostly holds it, sometimes with the number of another claim, and sometimes not at all.
+        // A writer that finishes a task usually holds it, sometimes gives the number of another claim, and sometimes does not hold it.
         let own = held.iter().rposition(|held| held.plan == plan.path);
         let own = own.filter(|_| matches!(verb, "done" | "fail") && dice.below(8) > 0);
         let finished = own.map(|at| held.swap_remove(at)).map(|held| match dice.below(6) {
@@ -138,7 +138,7 @@ struct ClaimedTask {
     claim: u64,
 }
 
-/// Has one change made, and notes what was promised. Returns the task that is held since.
+/// Requests one change, and records what was promised. Returns the task that is held since.
 fn attempt(
     arena: &Arena,
     plan: &Contended,
@@ -227,7 +227,7 @@ fn attempt(
             });
             held
         }
-        // What the task's state does not allow, or its holder.
+        // The task's state or its holder does not allow it.
         Some(1) => {
             account.n_refused += 1;
             None
@@ -245,7 +245,7 @@ fn attempt(
     })
 }
 
-/// Runs a plan again and again: each time there is what others have added meanwhile.
+/// Runs a plan repeatedly: each time with the tasks that others have added since.
 pub(super) fn run(arena: &Arena, plan: &Contended) {
     while arena.goes_on() {
         run_once(arena, plan);
@@ -271,14 +271,14 @@ fn run_once(arena: &Arena, plan: &Contended) {
     });
 }
 
-/// Brings to an end what was added last.
+/// Finishes the tasks that were added last.
 pub(super) fn finish(arena: &Arena) {
     for plan in arena.plans.iter().filter(|plan| plan.is_run) {
         run_once(arena, plan);
     }
 }
 
-/// Looks at the files all the time, without any lock: whatever it finds is a sound plan.
+/// Reads the files constantly, without any lock: each must be a valid plan.
 pub(super) fn read(arena: &Arena) {
     while !arena.is_over.load(Ordering::SeqCst) {
         for plan in &arena.plans {
@@ -306,7 +306,7 @@ pub(super) fn read(arena: &Arena) {
     }
 }
 
-/// Looks at plans through the binary, whose readers take no locks either.
+/// Reads plans through the binary, whose readers take no locks either.
 pub(super) fn look(arena: &Arena) {
     while !arena.is_over.load(Ordering::SeqCst) {
         for plan in &arena.plans {
@@ -330,10 +330,10 @@ pub(super) fn look(arena: &Arena) {
     }
 }
 
-/// Edits a plan by hand, and looks each time whether the last edit is still there.
+/// Edits a plan by hand, and checks each time whether the last edit is still there.
 pub(super) fn edit_by_hand(arena: &Arena, plan: &Contended) {
     let mut n_edits = 0;
-    // Whether the last edit went into a file that was replaced meanwhile: who replaced it may have read it before.
+    // Whether the last edit went into a file that was replaced: the other writer may have read it before.
     let mut may_be_there = false;
     while !arena.is_over.load(Ordering::SeqCst) {
         let edited = match plan.by_hand {
@@ -357,14 +357,14 @@ pub(super) fn edit_by_hand(arena: &Arena, plan: &Contended) {
                 });
                 n_edits = found;
             }
-            // Another process was quicker, and the editor knows.
+            // Another process was faster, and the editor noticed.
             Err(_) => may_be_there = true,
         }
         std::thread::sleep(Duration::from_millis(20));
     }
 }
 
-/// Returns where the number stands in a text, and what it is.
+/// Returns the position and the value of the number in a text.
 fn counted(text: &str) -> std::io::Result<(usize, u64)> {
     let odd = || std::io::Error::other("no number");
     let at = text.find(MARK).ok_or_else(odd)? + MARK.len();
@@ -372,7 +372,7 @@ fn counted(text: &str) -> std::io::Result<(usize, u64)> {
     Ok((at, digits.parse().map_err(|_| odd())?))
 }
 
-/// Returns what number was found. Where it is the expected one, the next stands there afterwards.
+/// Returns the number that was found. If it is the expected one, writes the next.
 fn edit_by_rename(arena: &Arena, plan: &Contended, expected: u64) -> std::io::Result<u64> {
     let path = place(&arena.root, plan);
     let text = fs::read_to_string(&path)?;
@@ -384,7 +384,7 @@ fn edit_by_rename(arena: &Arena, plan: &Contended, expected: u64) -> std::io::Re
     new.replace_range(at..at + 6, &format!("{:06}", expected + 1));
     let beside = path.with_extension("beside");
     fs::write(&beside, new)?;
-    // Editors look whether the file has changed under them before they write.
+    // Editors check whether the file has changed before they write.
     if fs::read_to_string(&path)? != text {
         return Err(std::io::Error::other("changed meanwhile"));
     }
@@ -403,7 +403,7 @@ fn edit_in_place(arena: &Arena, plan: &Contended, expected: u64) -> std::io::Res
     }
     file.seek(SeekFrom::Start(at as u64))?;
     file.write_all(format!("{:06}", expected + 1).as_bytes())?;
-    // Who has written into a file that is no longer the plan has written nothing, and can tell.
+    // A writer into a file that is no longer the plan has written nothing, and can detect that.
     match is_same(&file, &path)? {
         true => Ok(found),
         false => Err(std::io::Error::other("replaced meanwhile")),

@@ -17,24 +17,24 @@ use plans::{Contended, KINDS};
 
 use crate::TempFolder;
 
-/// The longest that any command may take: more is a deadlock.
+/// The limit for any command: a longer one is a deadlock.
 pub const BOUND: Duration = Duration::from_secs(60);
 
 /// How many processes change plans at the same time.
 pub const N_WRITERS: usize = 16;
 
-/// How the workspace is contended for.
+/// The options of a contest.
 #[derive(Clone, Copy, Debug)]
 pub struct Contest<'c> {
     /// The program.
     pub binary: &'c Path,
     /// For how long.
     pub duration: Duration,
-    /// What the dice begin with.
+    /// The seed of the random numbers.
     pub seed: u64,
 }
 
-/// All that the actors of one contest share.
+/// The shared state of one contest's actors.
 struct Arena {
     binary: PathBuf,
     root: PathBuf,
@@ -95,7 +95,7 @@ impl Contest<'_> {
     }
 }
 
-/// Returns how many plans a contest is about.
+/// Returns the number of plans in a contest.
 pub fn n_plans() -> usize {
     KINDS.len()
 }

@@ -12,13 +12,13 @@ const N_TASKS: usize = 8;
 /// How a user edits a plan by hand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ByHand {
-    /// A new file takes the place of the old one.
+    /// A new file replaces the old one.
     Rename,
     /// Bytes of the file are overwritten.
     InPlace,
 }
 
-/// What a plan is for.
+/// The purpose of a plan.
 pub(super) struct ContestedPlan {
     dialect: &'static str,
     path: &'static str,
@@ -64,16 +64,16 @@ pub(super) const KINDS: [ContestedPlan; 11] = [
     by_hand("rawko", "edited/in-place.yaml", ByHand::InPlace),
 ];
 
-/// A plan on the disk.
+/// A plan on disk.
 #[derive(Clone, Debug)]
 pub(super) struct Contended {
     pub(super) dialect: &'static str,
     /// From the root of the workspace.
     pub(super) path: &'static str,
-    /// Whether runs work on it. Others only add tasks to it then.
+    /// Whether runs work on it. Other processes then only add tasks.
     pub(super) is_run: bool,
     pub(super) by_hand: Option<ByHand>,
-    /// The names of its tasks in the beginning.
+    /// The names of its initial tasks.
     pub(super) tasks: Vec<String>,
 }
 
@@ -84,7 +84,7 @@ impl Contended {
     }
 }
 
-/// Makes the workspace. Agents of its runs note the plan and the task in the file `ledger`.
+/// Creates the workspace. Agents of its runs record the plan and the task in the file `ledger`.
 pub(super) fn write(folder: &TempFolder, binary: &Path) -> io::Result<Vec<Contended>> {
     std::fs::create_dir(folder.path().join(".git"))?;
     let ledger = folder.path().join("ledger");
@@ -128,7 +128,7 @@ fn names(dialect: &str) -> Vec<String> {
     (0..N_TASKS).map(name).collect()
 }
 
-/// Returns a plan whose tasks do not depend on each other. The first says how often it was edited by hand.
+/// Returns a plan with independent tasks. The first counts the edits by hand.
 fn text(dialect: &str) -> String {
     let joined = |task: &dyn Fn(usize) -> String| (0..N_TASKS).map(task).collect::<Vec<_>>().join(",\n");
     match dialect {
@@ -170,7 +170,7 @@ fn text(dialect: &str) -> String {
     }
 }
 
-/// Has a pack derived, and returns the names of its tasks.
+/// Derives a pack, and returns the names of its tasks.
 fn derive(folder: &TempFolder, binary: &Path, path: &str) -> io::Result<Vec<String>> {
     let plan = "docs/plans/written.md";
     folder.write(plan, "---\ntitle: W\nspec_id: written\n---\n\n# W\n\n- R1 do it\n")?;
@@ -196,7 +196,7 @@ fn derive(folder: &TempFolder, binary: &Path, path: &str) -> io::Result<Vec<Stri
     }
 }
 
-/// Returns where a plan lies.
+/// Returns the path of a plan.
 pub(super) fn place(root: &Path, plan: &Contended) -> PathBuf {
     root.join(plan.path)
 }

@@ -26,7 +26,7 @@ pub(super) fn body(request: &ModelRequest, turn: &ModelTurn<'_>) -> String {
     }
 }
 
-/// Returns the model, which stands in the path.
+/// Returns the model, which is in the path.
 fn model(request: &ModelRequest) -> &str {
     let name = request.path.rsplit('/').next().unwrap_or_default();
     name.split(':').next().unwrap_or_default()

@@ -13,11 +13,11 @@ const MAX_BODY: usize = 64 * 1024 * 1024;
 /// How long a read or a write may take.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// The most that is read and thrown away when a connection is closed, in bytes, and how long that may take.
+/// How many bytes are read and discarded when a connection is closed, and how long that may take.
 const MAX_DRAINED: u64 = 1024 * 1024;
 const DRAINING: Duration = Duration::from_secs(1);
 
-/// A request as it came.
+/// A parsed request.
 pub(crate) struct HttpRequest {
     pub(crate) method: String,
     /// The path with its query.
@@ -25,7 +25,7 @@ pub(crate) struct HttpRequest {
     pub(crate) body: Vec<u8>,
 }
 
-/// What is answered.
+/// An answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Reply {
     pub(crate) status: u16,
@@ -59,7 +59,7 @@ impl Reply {
     }
 }
 
-/// Reads a request, or returns what it is refused with.
+/// Reads a request, or returns its refusal.
 pub(crate) fn read(stream: &mut TcpStream) -> Result<HttpRequest, Reply> {
     let broken = |_| Reply::error(408, "the request did not come whole");
     stream.set_read_timeout(Some(PATIENCE)).map_err(broken)?;
@@ -91,7 +91,7 @@ pub(crate) fn read(stream: &mut TcpStream) -> Result<HttpRequest, Reply> {
     })
 }
 
-/// Reads up to the empty line, and returns what came after it as well.
+/// Reads up to the empty line, and also returns the bytes after it.
 fn read_head(stream: &mut TcpStream) -> Result<(String, Vec<u8>), Reply> {
     let (mut bytes, mut buffer) = (Vec::new(), [0; 8 * 1024]);
     loop {
@@ -128,10 +128,10 @@ pub(crate) fn write(stream: &mut TcpStream, reply: &Reply) -> io::Result<()> {
     stream.flush()
 }
 
-/// Ends a connection without taking back what is still on its way.
+/// Closes a connection without losing data in transit.
 pub(crate) fn close(stream: &TcpStream) {
     let _ = stream.shutdown(Shutdown::Write);
-    // A socket that is closed with unread bytes resets the connection, and with it an answer that was not read yet.
+    // A socket that is closed with unread bytes resets the connection, and with it an unread answer.
     let _ = stream.set_read_timeout(Some(DRAINING));
     let _ = io::copy(&mut stream.take(MAX_DRAINED), &mut io::sink());
 }

@@ -25,20 +25,20 @@ use http::{HttpRequest, Reply};
 pub use script::{ModelAnswer, ModelScenario};
 pub use wire::{ModelRequest, Wire};
 
-/// The most connections that are served at a time; who comes then is sent away.
+/// The limit of parallel connections; further ones are refused.
 const MAX_CONNECTIONS: usize = 64;
 
 /// The most requests that are remembered.
 const MAX_REQUESTS: usize = 10_000;
 
-/// A server that is gone when it is dropped.
+/// A server that stops when it is dropped.
 pub struct ModelServer {
     address: SocketAddr,
     shared: Arc<Shared>,
     accepting: Option<JoinHandle<()>>,
 }
 
-/// What the threads of a server share.
+/// The shared state of a server's threads.
 #[derive(Default)]
 struct Shared {
     scenarios: Mutex<BTreeMap<String, Arc<ModelScenario>>>,
@@ -48,7 +48,7 @@ struct Shared {
 }
 
 impl ModelServer {
-    /// Starts a server without scenarios at a free port.
+    /// Starts a server without scenarios on a free port.
     pub fn start() -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         let address = listener.local_addr()?;
@@ -64,17 +64,17 @@ impl ModelServer {
         })
     }
 
-    /// Adds a scenario, in place of an earlier one of that name.
+    /// Adds a scenario, and replaces an earlier one of that name.
     pub fn add(&self, name: &str, scenario: ModelScenario) {
         lock(&self.shared.scenarios).insert(name.to_owned(), Arc::new(scenario));
     }
 
-    /// Returns the address under which a scenario answers, to be given to agents as that of their provider.
+    /// Returns the address of a scenario, which agents use as that of their provider.
     pub fn url(&self, scenario: &str) -> String {
         format!("http://{}/s/{scenario}", self.address)
     }
 
-    /// Returns what a scenario was asked so far.
+    /// Returns the requests of a scenario so far.
     pub fn requests(&self, scenario: &str) -> Vec<ModelRequest> {
         let requests = lock(&self.shared.requests);
         let of_scenario = requests.iter().filter(|request| request.scenario == scenario);
@@ -121,7 +121,7 @@ fn serve(mut stream: TcpStream, shared: &Shared) {
         Ok(asked) => shared.reply(&asked),
         Err(refusal) => Some(refusal),
     };
-    // Who asked may be gone by now.
+    // The client may be gone now.
     if let Some(reply) = reply {
         let _ = http::write(&mut stream, &reply);
     }
@@ -129,7 +129,7 @@ fn serve(mut stream: TcpStream, shared: &Shared) {
 }
 
 impl Shared {
-    /// Returns what a request is answered with; none where the connection is to be dropped.
+    /// Returns the answer to a request; none if the connection is dropped.
     fn reply(&self, asked: &HttpRequest) -> Option<Reply> {
         let Some(request) = ModelRequest::of(asked) else {
             return Some(Reply::error(404, "there is nothing here"));

@@ -33,7 +33,7 @@ pub(super) fn body(request: &ModelRequest, turn: &ModelTurn<'_>) -> String {
     ])
 }
 
-/// Returns the item of a turn. A tool that takes a text as it is has a kind of its own.
+/// Returns the item of a turn. A tool with plain text input has its own kind of item.
 fn item(request: &ModelRequest, turn: &ModelTurn<'_>) -> Value {
     let id = call_id(request);
     match turn {

@@ -9,18 +9,18 @@ use super::wire::ModelRequest;
 /// One answer.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ModelAnswer {
-    /// The model says something, and is done.
+    /// The model writes a text, and is done.
     Text(String),
     /// The model uses a tool.
     ToolCall {
         /// The tool.
         name: String,
-        /// What it is given: an object of arguments, or a text for tools that take one as it is.
+        /// Its input: an object of arguments, or a text for tools with plain text input.
         input: Value,
     },
     /// The provider refuses.
     Error {
-        /// The status of HTTP.
+        /// The HTTP status.
         status: u16,
         /// Further headers, as `retry-after`.
         headers: Vec<(String, String)>,
@@ -29,7 +29,7 @@ pub enum ModelAnswer {
     },
     /// The connection ends without an answer.
     Drop,
-    /// An answer of status 200 in which nothing stands.
+    /// An empty answer with status 200.
     Empty,
 }
 
@@ -62,7 +62,7 @@ impl ModelAnswer {
         ModelAnswer::error(401, "authentication_error", "invalid api key")
     }
 
-    /// Returns the refusal of a provider that wants to be asked again after so many seconds.
+    /// Returns the refusal of a provider that requests a retry after this many seconds.
     pub fn rate_limited(seconds: u64) -> Self {
         let ModelAnswer::Error { status, body, .. } =
             ModelAnswer::error(429, "rate_limit_error", "rate limit exceeded, please slow down")
@@ -79,7 +79,7 @@ impl ModelAnswer {
 
 type Respond = dyn Fn(&ModelRequest) -> ModelAnswer + Send + Sync;
 
-/// How one scenario is answered.
+/// The answers of one scenario.
 pub struct ModelScenario {
     first: Vec<ModelAnswer>,
     n_asked: AtomicUsize,
@@ -87,8 +87,7 @@ pub struct ModelScenario {
 }
 
 impl ModelScenario {
-    /// Answers by the number of results of tools that a request brings along; what is asked after the last answer is
-    /// answered with that once more.
+    /// Answers by the number of tool results in a request; later requests get the last answer again.
     pub fn script(answers: Vec<ModelAnswer>) -> Self {
         ModelScenario::by(move |request| {
             let due = answers.get(request.n_results).or(answers.last());
@@ -96,7 +95,7 @@ impl ModelScenario {
         })
     }
 
-    /// Answers with what a function makes of the request.
+    /// Answers with a function of the request.
     pub fn by(respond: impl Fn(&ModelRequest) -> ModelAnswer + Send + Sync + 'static) -> Self {
         ModelScenario {
             first: Vec::new(),
@@ -105,12 +104,12 @@ impl ModelScenario {
         }
     }
 
-    /// Answers the first requests in this way, one after another, whatever they bring along.
+    /// Answers the first requests with these, one after another, whatever their content.
     pub fn after(self, first: Vec<ModelAnswer>) -> Self {
         ModelScenario { first, ..self }
     }
 
-    /// Returns the answer to a request. Who brings no tools cannot use any, as those who ask for a title.
+    /// Returns the answer to a request. A request without tools, as for a title, gets no tool use.
     pub fn answer(&self, request: &ModelRequest) -> ModelAnswer {
         let n_before = match request.has_tools {
             true => self.n_asked.fetch_add(1, Ordering::SeqCst),

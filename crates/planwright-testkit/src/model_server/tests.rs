@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::loopback::{Answered, post};
 
-/// A request in each format: where it goes, what it says, and the same after a tool was used.
+/// A request in each format: its path, its content, and the request after a tool was used.
 fn asks() -> Vec<(Wire, &'static str, Value, Value)> {
     let tools = json!([{"name": "write"}]);
     vec![

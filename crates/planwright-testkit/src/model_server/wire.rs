@@ -13,7 +13,7 @@ pub enum Wire {
     Anthropic,
     /// OpenAI's Responses.
     Responses,
-    /// OpenAI's Chat Completions, which many others speak too.
+    /// OpenAI's Chat Completions, which many other providers use too.
     Chat,
     /// Gemini's `generateContent`.
     Gemini,
@@ -23,7 +23,7 @@ impl Wire {
     /// All formats.
     pub const ALL: [Wire; 4] = [Wire::Anthropic, Wire::Responses, Wire::Chat, Wire::Gemini];
 
-    /// Returns the format that a path belongs to.
+    /// Returns the format of a path.
     fn of(path: &str) -> Option<Wire> {
         let ends = [
             ("/v1/messages", Wire::Anthropic),
@@ -37,10 +37,10 @@ impl Wire {
     }
 }
 
-/// What a model was asked.
+/// A request to a model.
 #[derive(Clone, Debug)]
 pub struct ModelRequest {
-    /// The scenario that it was asked for.
+    /// Its scenario.
     pub scenario: String,
     /// The path after that, without its query.
     pub path: String,
@@ -50,14 +50,14 @@ pub struct ModelRequest {
     pub body: Value,
     /// Whether the model may use tools.
     pub has_tools: bool,
-    /// How many results of tools the request brings along.
+    /// The number of tool results in the request.
     pub n_results: usize,
-    /// Whether the answer is to come in pieces.
+    /// Whether the answer is streamed.
     pub is_streamed: bool,
 }
 
 impl ModelRequest {
-    /// Reads a request; none where it is not for a model.
+    /// Parses a request; none if it is not for a model.
     pub(super) fn of(asked: &HttpRequest) -> Option<ModelRequest> {
         let path = asked.target.split('?').next().unwrap_or_default();
         let (scenario, path) = path.strip_prefix("/s/")?.split_once('/')?;
@@ -86,12 +86,12 @@ impl ModelRequest {
         })
     }
 
-    /// Returns whether these words stand anywhere in the request: in a prompt, in the result of a tool.
+    /// Returns whether the request contains these words: in a prompt, or in a tool result.
     pub fn says(&self, words: &str) -> bool {
         self.text_with(words).is_some()
     }
 
-    /// Returns the first text of the request in which these words stand.
+    /// Returns the first text of the request with these words.
     pub fn text_with(&self, words: &str) -> Option<&str> {
         text_with(&self.body, words)
     }
@@ -109,7 +109,7 @@ impl ModelRequest {
     }
 }
 
-/// Looks through all texts of a value. The parser bounds how deep they lie.
+/// Searches all texts of a value. The parser bounds their depth.
 fn text_with<'v>(value: &'v Value, words: &str) -> Option<&'v str> {
     match value {
         Value::String(text) => text.contains(words).then_some(text),
@@ -119,7 +119,7 @@ fn text_with<'v>(value: &'v Value, words: &str) -> Option<&'v str> {
     }
 }
 
-/// Returns the bytes of an answer; none where the connection is to be dropped.
+/// Returns the bytes of an answer; none if the connection is dropped.
 pub(super) fn reply(request: &ModelRequest, answer: &ModelAnswer) -> Option<Reply> {
     let turn = match answer {
         ModelAnswer::Drop => return None,
@@ -146,18 +146,18 @@ pub(super) fn reply(request: &ModelRequest, answer: &ModelAnswer) -> Option<Repl
     })
 }
 
-/// What a model says in one turn.
+/// The output of a model in one turn.
 pub(super) enum ModelTurn<'a> {
     Text(&'a str),
     Tool { name: &'a str, input: &'a Value },
 }
 
-/// Returns the name of a call: the same for the same request, and another one at each step of a conversation.
+/// Returns the id of a call: the same for the same request, and another one at each step of a conversation.
 pub(super) fn call_id(request: &ModelRequest) -> String {
     format!("call_{}", request.n_results + 1)
 }
 
-/// Returns the model that was asked for.
+/// Returns the requested model.
 pub(super) fn model(request: &ModelRequest) -> &str {
     request.body["model"].as_str().unwrap_or("model")
 }

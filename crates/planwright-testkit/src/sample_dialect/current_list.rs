@@ -1,4 +1,4 @@
-//! `.todo/now.json`, the file that names the list in work.
+//! `.todo/now.json`, the file that names the active list.
 
 use planwright_core::dialect::{PlanPointer, Pointing, Unpointed};
 use planwright_core::document::json;
@@ -7,7 +7,7 @@ use planwright_core::text::SourceText;
 
 use super::Todo;
 
-/// Where it is, relative to a workspace.
+/// Its path, relative to a workspace.
 pub(super) const PLACE: &str = ".todo/now.json";
 
 impl PlanPointer for Todo {

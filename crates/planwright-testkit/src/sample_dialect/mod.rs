@@ -19,7 +19,7 @@ use planwright_core::text::SourceText;
 /// Plans written as `{"goal": …, "todo": [{"name": …, "after": […], "ticked": true}]}`.
 pub struct Todo;
 
-/// What is constant about it.
+/// Its constant parts.
 pub static PROFILE: DialectProfile = DialectProfile {
     name: "todo",
     title: "to-do list",
@@ -81,7 +81,7 @@ impl Dialect for Todo {
     }
 }
 
-/// The document is the whole file, in which nothing follows.
+/// The document is the whole file, without follow-ups.
 impl Embedded for Todo {
     fn document(&self, source: &SourceText) -> Option<Parsed> {
         Some(json::parse(source))

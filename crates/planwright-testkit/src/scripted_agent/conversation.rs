@@ -5,13 +5,13 @@ use serde_json::{Value, json};
 use crate::loopback::{Answered, post};
 use crate::model_server::Wire;
 
-/// What a model said.
+/// An answer of a model.
 pub(super) enum ModelReply {
     Text(String),
     Tool { name: String, input: Value },
 }
 
-/// Why a model said nothing.
+/// Why a model gave no answer.
 pub(super) enum ModelFailure {
     /// Its provider refused.
     Status {
@@ -19,9 +19,9 @@ pub(super) enum ModelFailure {
         retry_after: Option<String>,
         message: String,
     },
-    /// There was no connection, or it broke off.
+    /// There was no connection, or it was lost.
     Unreachable(String),
-    /// Its answer held nothing.
+    /// Its answer was empty.
     Empty,
 }
 
@@ -32,7 +32,7 @@ struct Use {
     result: String,
 }
 
-/// A conversation so far. Nothing of it is kept at the other end, so that every request brings it along.
+/// A conversation so far. The server keeps no state, so every request contains all of it.
 pub(super) struct Conversation<'c> {
     wire: Wire,
     url: &'c str,
@@ -151,7 +151,7 @@ fn refusal(answered: &Answered) -> ModelFailure {
     }
 }
 
-/// Reads the events of an answer; none where its format's last word is missing.
+/// Parses the events of an answer; none without the format's final event.
 fn said(wire: Wire, events: &[Value]) -> Option<ModelReply> {
     let of_type = |kind: &str| events.iter().find(|event| event["type"] == kind);
     match wire {

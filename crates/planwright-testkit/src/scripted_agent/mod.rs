@@ -14,7 +14,7 @@ use voice::EventPrinter;
 
 use crate::model_server::Wire;
 
-/// The most tools that are used in one go; a model that wants more goes round in circles.
+/// The limit of tools in one session; a model that wants more repeats itself.
 const MAX_TOOLS: usize = 100;
 
 /// Works on a prompt in a folder, writes events, and returns the exit status.
@@ -36,7 +36,7 @@ pub fn run(wire: Wire, url: &str, prompt: &str, folder: &Path, out: &mut dyn Wri
     voice.failed(&ModelFailure::Unreachable("it went round in circles".to_owned()))
 }
 
-/// Uses a tool, and returns what comes of it, and whether that is an error.
+/// Uses a tool, and returns the result, and whether it is an error.
 fn use_tool(folder: &Path, name: &str, input: &Value) -> (String, bool) {
     let word = |key: &str| input[key].as_str().unwrap_or_default();
     let outcome = match name {

@@ -9,10 +9,10 @@ use serde_json::{Value, json};
 use super::conversation::ModelFailure;
 use crate::model_server::Wire;
 
-/// How often opencode tries again where an answer holds nothing. The real one never stops.
+/// How often opencode retries after an empty answer. The real one never stops.
 const MAX_ROUNDS: usize = 200;
 
-/// How long it takes for that.
+/// The duration of such a retry.
 const ROUND: Duration = Duration::from_millis(10);
 
 /// Prints the events of one command line.
@@ -142,7 +142,7 @@ impl<'o> EventPrinter<'o> {
         Ok(0)
     }
 
-    /// Says that it failed, as each of them does, and returns the exit status.
+    /// Prints a failure in each agent's form, and returns the exit code.
     pub(super) fn failed(&mut self, failure: &ModelFailure) -> io::Result<i32> {
         match self.wire {
             Wire::Anthropic => self.claude_failed(failure),
@@ -197,7 +197,7 @@ impl<'o> EventPrinter<'o> {
         Ok(1)
     }
 
-    /// An answer that holds nothing has it try again for ever.
+    /// Prints endless retries after an empty answer, as opencode does.
     fn opencode_failed(&mut self, failure: &ModelFailure) -> io::Result<i32> {
         let data = match failure {
             ModelFailure::Empty => {
@@ -230,7 +230,7 @@ impl<'o> EventPrinter<'o> {
         Ok(1)
     }
 
-    /// Its exit status is that of HTTP modulo 256, and 0 where an answer holds nothing.
+    /// Prints a failure of Gemini. Its exit code is the HTTP status modulo 256, and 0 for an empty answer.
     fn gemini_failed(&mut self, failure: &ModelFailure) -> io::Result<i32> {
         let stats = json!({"input_tokens": 0, "output_tokens": 0});
         let (text, exit) = match failure {

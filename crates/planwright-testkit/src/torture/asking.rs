@@ -23,20 +23,20 @@ const FAULTS: &[Fault] = &[
     Fault::ClockAhead,
 ];
 
-/// Each agent works until it is let go.
+/// Each agent works until it is released.
 const AGENT: &str = r#"echo "begin $PLANWRIGHT_TASK $$" >> "$ASIDE/ledger"
 while [ ! -e "$ASIDE/go" ]; do sleep 0.01; done
 printf '{"planwright_result": 1, "outcome": "done"}' > "$PLANWRIGHT_RESULT"
 "#;
 
-/// How long a run may take to begin, to hear, or to end.
+/// The time limit for a run to start, to answer, or to end.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// One word for a run.
+/// A request to a run.
 struct ControlCommand {
     name: &'static str,
     command: &'static [&'static str],
-    /// The kind of the record by which the run answers.
+    /// The kind of the record with which the run answers.
     answer: &'static str,
 }
 
@@ -93,7 +93,7 @@ impl FaultScenario for ControlCommand {
 }
 
 impl ControlCommand {
-    /// Begins a run of two tasks, one after the other, and waits until the first is at work.
+    /// Starts a run of two consecutive tasks, and waits until the first is active.
     fn begin(&self, place: &WorkerFolder) -> Result<Going, Wrong> {
         place.clear().map_err(broken)?;
         let aside = place.aside("");
@@ -115,7 +115,7 @@ impl ControlCommand {
         Ok(going)
     }
 
-    /// Has the fault strike who asks. None where it did not.
+    /// Applies the fault to the requesting process. None if it was not reached.
     fn disturb(&self, place: &WorkerFolder, fault: Fault, at: u64) -> Result<Option<Came>, Wrong> {
         let command = words(self.command);
         if fault == Fault::Random {
@@ -139,7 +139,7 @@ impl ControlCommand {
         if came.status != Some(0) {
             let again = place.does(&words(self.command), &[]).map_err(hangs)?;
             no_panic(&again)?;
-            // It may have been heard the first time, and have been the run's end.
+            // The run may have received the first request, and have ended because of it.
             let is_over = kinds(place).iter().any(|kind| kind == "ended");
             if again.status != Some(0) && !(is_over && self.is_heard(place)) {
                 return Err((Harm::Stuck, again.text));
@@ -159,7 +159,7 @@ impl ControlCommand {
         kinds(place).iter().any(|kind| kind == self.answer)
     }
 
-    /// Lets the agents go, and the run come to its end; what is left is done by the next.
+    /// Releases the agents, and lets the run end; the next run does the rest.
     fn end(&self, place: &WorkerFolder, going: Going) -> Result<(), Wrong> {
         if self.answer == "paused" {
             is_well(&place.does(&words(&["resume"]), &[]).map_err(hangs)?)?;
@@ -179,7 +179,7 @@ impl ControlCommand {
         if !states.iter().all(|(_, state)| state == "done") {
             return Err((Harm::Lost, format!("{states:?}")));
         }
-        // What was ended before it was through is begun once more, and nothing else.
+        // Only a task whose agent was ended early starts once more.
         let n_begun = ledger(place).len();
         let expected = if self.command == ["stop", "--now"] { 3 } else { 2 };
         match n_begun == expected {
@@ -208,7 +208,7 @@ fn within(is_so: impl Fn() -> bool) -> Result<(), ()> {
     Ok(())
 }
 
-/// Ends what is left: it must not disturb the next.
+/// Ends remaining processes, which must not disturb the next case.
 fn cleared(place: &WorkerFolder) {
     for pid in place.processes() {
         kill(pid);

@@ -4,7 +4,7 @@
 pub struct Chance(u64);
 
 impl Chance {
-    /// Begins with a seed.
+    /// Starts with a seed.
     pub fn new(seed: u64) -> Self {
         Chance(seed)
     }
@@ -18,7 +18,7 @@ impl Chance {
         mixed ^ (mixed >> 31)
     }
 
-    /// Returns a number below a bound; 0 where nothing is below it.
+    /// Returns a number below a bound; 0 for a bound of 0.
     pub fn below(&mut self, bound: usize) -> usize {
         match bound {
             0 => 0,
@@ -26,7 +26,7 @@ impl Chance {
         }
     }
 
-    /// Brings a list into an order by chance.
+    /// Shuffles a list.
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
         for end in (1..items.len()).rev() {
             let other = self.below(end + 1);

@@ -21,11 +21,11 @@ const FAULTS: &[Fault] = &[
     Fault::GitAfter,
 ];
 
-/// Every agent makes a file and fails, so that its checkout stays and its files are kept as a candidate.
+/// Every agent creates a file and fails, so that its checkout stays and its files are saved as a candidate.
 const CONFIG: &str = "[agents.mock]\ncommand = [\"sh\", \"-c\", 'echo made > out-$PLANWRIGHT_TASK; exit \
                       1']\n[run]\nagent = \"mock\"\nattempts = 1\n";
 
-/// The task whose checkout has a file that is nowhere else.
+/// The task whose checkout has a unique file.
 const UNIQUE: &str = "c";
 
 /// The only scenario of its kind.
@@ -57,7 +57,7 @@ impl FaultScenario for Clearing {
     }
 
     fn suffer(&self, place: &WorkerFolder, _rehearsal: &Rehearsal, fault: Fault, at: u64) -> Result<bool, Wrong> {
-        // A copy of a checkout is not the checkout that was made: each fault has new ones.
+        // A copy of a checkout is another folder, so each fault has new checkouts.
         let checkouts = set_up(place)?;
         place.take_steps();
         if fault == Fault::Random {
@@ -86,7 +86,7 @@ fn clear(place: &WorkerFolder, variables: &[(&str, String)]) -> Result<Came, Wro
     no_panic(&came).map(|()| came)
 }
 
-/// Has three tasks fail, and adds a file to the checkout of one of them. Returns the checkouts, each with its task.
+/// Makes three tasks fail, and adds a file to the checkout of one of them. Returns the checkouts, each with its task.
 fn set_up(place: &WorkerFolder) -> Result<Vec<(String, PathBuf)>, Wrong> {
     place.clear().map_err(broken)?;
     place.write("plan.json", &clido("a,b,c")).map_err(broken)?;
@@ -110,7 +110,7 @@ fn checkout_of(record: &Value) -> Option<(String, PathBuf)> {
     Some((body["task"].as_str()?.to_owned(), Path::new(folder).to_owned()))
 }
 
-/// Checks that the work of every task is kept as a candidate, and that the file that is nowhere else is there.
+/// Checks that the work of every task is saved as a candidate, and that the unique file exists.
 fn nothing_is_lost(place: &WorkerFolder, checkouts: &[(String, PathBuf)], came: &Came) -> Result<(), Wrong> {
     let git = |args: &[&str]| place.git(args).map_err(|what| (Harm::Stuck, what));
     let kept = git(&["for-each-ref", "--format=%(refname)", "refs/planwright/candidates"])?;
@@ -127,7 +127,7 @@ fn nothing_is_lost(place: &WorkerFolder, checkouts: &[(String, PathBuf)], came: 
     Ok(())
 }
 
-/// Checks that the checkouts whose work is kept elsewhere are gone, and no other.
+/// Checks that exactly the checkouts without unique work were removed.
 fn is_cleared(place: &WorkerFolder, checkouts: &[(String, PathBuf)], came: &Came) -> Result<(), Wrong> {
     if came.status != Some(0) {
         return Err((Harm::Stuck, came.text.clone()));

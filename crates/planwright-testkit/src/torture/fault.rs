@@ -3,7 +3,7 @@
 use super::chance::Chance;
 use super::place::WorkerFolder;
 
-/// What goes wrong.
+/// A kind of fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Fault {
     /// The process is killed before a step.
@@ -12,15 +12,15 @@ pub enum Fault {
     Tear,
     /// Half of a write arrives, and the disk is full.
     Short,
-    /// There is no room for one step.
+    /// The disk is full for one step.
     Full,
-    /// There is no room from a step on.
+    /// The disk is full from a step on.
     FullFrom,
-    /// The device fails at a step, as `fsync` tells it.
+    /// The device fails at a step, as `fsync` reports it.
     Io,
     /// An editor changes the plan in place before a step.
     EditInPlace,
-    /// An editor puts an edited plan in the place of the old one before a step.
+    /// An editor replaces the plan by an edited one before a step.
     EditByRename,
     /// From a step on the clock is a year behind.
     ClockBack,
@@ -28,7 +28,7 @@ pub enum Fault {
     ClockAhead,
     /// The agents are killed before a step.
     AgentsKilled,
-    /// The process is killed after so many microseconds.
+    /// The process is killed after this many microseconds.
     Random,
     /// The process is killed before a git command starts.
     GitBefore,
@@ -40,11 +40,11 @@ pub enum Fault {
     UserLocks,
     /// The process is killed before a git command starts, and locks are left in planwright's own git directories.
     OwnLocks,
-    /// A user works with git during the run; no step, but a seed.
+    /// A user works with git during the run; the case is a seed instead of a step.
     User,
 }
 
-/// What kills git with planwright.
+/// Faults that kill git together with planwright.
 pub(super) const WITH_GIT: &[Fault] = &[
     Fault::GitBefore,
     Fault::GitWithin,
@@ -53,11 +53,11 @@ pub(super) const WITH_GIT: &[Fault] = &[
     Fault::OwnLocks,
 ];
 
-/// Within how many microseconds after its start a git command is killed.
+/// The time after its start in which a git command is killed, in microseconds.
 const MAX_GIT_MICROS: usize = 4000;
 
 impl Fault {
-    /// Returns the name by which cases are named.
+    /// Returns the name for cases.
     pub fn name(self) -> &'static str {
         match self {
             Fault::Kill => "kill",
@@ -81,7 +81,7 @@ impl Fault {
         }
     }
 
-    /// Returns whether it can strike at a step, as the binary notes it.
+    /// Returns whether it can happen at a step, as the binary logs it.
     pub(super) fn fits(self, step: &str) -> bool {
         match self {
             Fault::Kill | Fault::ClockBack | Fault::ClockAhead | Fault::AgentsKilled => true,
@@ -94,7 +94,7 @@ impl Fault {
         }
     }
 
-    /// Returns whether the process is ended by it.
+    /// Returns whether it ends the process.
     pub(super) fn is_deadly(self) -> bool {
         matches!(self, Fault::Kill | Fault::Tear | Fault::Random)
     }
@@ -104,7 +104,7 @@ impl Fault {
         matches!(self, Fault::EditInPlace | Fault::EditByRename)
     }
 
-    /// Returns the variables that tell the binary.
+    /// Returns the variables that request the fault from the binary.
     pub(super) fn variables(self, place: &WorkerFolder, at: u64, plan: &str) -> Vec<(&'static str, String)> {
         let micros = Chance::new(at).below(MAX_GIT_MICROS);
         let within = format!("git-within={micros}");
@@ -145,11 +145,11 @@ impl Fault {
     }
 }
 
-/// The word that an edit by hand replaces in a plan.
+/// The word in a plan that an edit by hand replaces.
 pub(super) const BY_HAND: &str = "by-hand";
 
-/// The file that shows that the edit was made: a plan that was not there yet cannot be edited.
+/// The file that shows that the edit was made: a missing plan cannot be edited.
 pub(super) const WAS_EDITED: &str = "was-edited";
 
-/// The word that takes its place.
+/// The replacement of that word.
 pub(super) const EDITED: &str = "edited-by-hand";

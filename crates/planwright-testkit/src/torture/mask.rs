@@ -1,6 +1,6 @@
 //! Masks what differs between two runs of one command: times, dates and random ids.
 
-/// `d` is a digit, `h` a hexadecimal digit, everything else itself. The longer come first.
+/// `d` is a digit, `h` a hexadecimal digit, everything else itself. Longer ones come first.
 const PATTERNS: &[(&str, &str)] = &[
     ("hhhhhhhh-hhhh-hhhh-hhhh-hhhhhhhhhhhh", "<id>"),
     ("dddd-dd-ddTdd:dd:dd.dddddddddZ", "<time>"),
@@ -15,7 +15,7 @@ const PATTERNS: &[(&str, &str)] = &[
     ("hhhhhhhhhhhhhhhh", "<hash>"),
 ];
 
-/// Returns a text with what may differ replaced by what it is.
+/// Returns a text with variable parts replaced by their kind.
 pub(super) fn mask(text: &str) -> String {
     let mut masked = String::with_capacity(text.len());
     let mut rest = text;

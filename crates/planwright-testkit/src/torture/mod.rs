@@ -25,48 +25,48 @@ use chance::Chance;
 pub use fault::Fault;
 use place::WorkerFolder;
 
-/// What is to be tried.
+/// The options of the matrix.
 pub struct Torture<'s> {
     /// The binary, built with the feature `crash-points`.
     pub binary: PathBuf,
-    /// Where it works; made where it is not there.
+    /// The working folder, created if it is missing.
     pub folder: PathBuf,
-    /// Decides which faults are chosen where not all are, and when processes are killed.
+    /// Decides which faults are chosen if not all are, and when processes are killed.
     pub seed: u64,
-    /// How many faults; all there are where none is said.
+    /// The number of faults; all by default.
     pub n_faults: Option<usize>,
-    /// A part of the names of the cases that are wanted.
+    /// A part of the names of the selected cases.
     pub only: Option<String>,
-    /// How many runs during which a simulated user works with git.
+    /// The number of runs with a simulated user.
     pub n_users: usize,
-    /// Whether the scenarios of landing are left out, each of which takes seconds to rehearse.
+    /// Whether to omit the scenarios of landing, each of which takes seconds to rehearse.
     pub is_quick: bool,
-    /// How many at a time.
+    /// The number of workers.
     pub n_workers: usize,
-    /// What is told meanwhile.
+    /// Receives progress messages.
     pub say: &'s (dyn Fn(&str) + Sync),
 }
 
-/// What must never happen.
+/// A kind of failure that must never happen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Harm {
-    /// What was acknowledged is not there, or does not come about afterwards.
+    /// An acknowledged change is missing, or has no effect.
     Lost,
     /// Something was done twice.
     Duplicated,
-    /// A file holds neither the old text nor the new one, or no sound plan.
+    /// A file has neither the old text nor the new one, or is no valid plan.
     Invalid,
-    /// Processes, worktrees or locks are left when everything is over.
+    /// Processes, worktrees or locks remain at the end.
     LeftBehind,
-    /// What an agent made in its checkout, or the user in the repository, is gone.
+    /// Work of an agent in its checkout, or of the user in the repository, is lost.
     WorkLost,
-    /// The ordinary command does not go on from there.
+    /// The ordinary command does not continue.
     Stuck,
-    /// What was said of the file is not so.
+    /// A message about the file is false.
     Untrue,
-    /// What another program wrote meanwhile is gone.
+    /// A write of another program is lost.
     EditLost,
-    /// Something of the user's repository was touched that planwright must not touch.
+    /// Something in the user's repository was changed that planwright must not change.
     Touched,
     /// A tree landed that was not verified.
     Unverified,
@@ -104,64 +104,64 @@ impl Harm {
     }
 }
 
-/// Something that must never happen, and did.
+/// A failure that must never happen.
 #[derive(Clone, Debug)]
 pub struct TortureFailure {
-    /// Of which kind.
+    /// Its kind.
     pub harm: Harm,
-    /// Where: the name by which it is tried again.
+    /// The name of its case, with which it can be tried again.
     pub case: String,
-    /// What was seen.
+    /// The observation.
     pub what: String,
 }
 
-/// What came of it all.
+/// The result of the matrix.
 #[derive(Debug, Default)]
 pub struct TortureTally {
-    /// How many scenarios there were.
+    /// The number of scenarios.
     pub n_scenarios: usize,
-    /// How many faults struck, by group and kind.
+    /// The number of applied faults, by group and kind.
     pub n_faults: BTreeMap<(String, &'static str), usize>,
-    /// How many were planned and not reached, as where a run took another way.
+    /// The number of planned faults that were not reached, as when a run took another path.
     pub n_missed: usize,
     /// What must never happen.
     pub failures: Vec<TortureFailure>,
-    /// What a dialect does not know, and is not tried in it.
+    /// Cases that a dialect does not support.
     pub refused: Vec<String>,
 }
 
 impl TortureTally {
-    /// Returns how many faults struck.
+    /// Returns the number of applied faults.
     pub fn total(&self) -> usize {
         self.n_faults.values().sum()
     }
 }
 
-/// Something that is tried with faults.
+/// A scenario for faults.
 trait FaultScenario: Send + Sync {
     /// Its name, without spaces.
     fn name(&self) -> String;
-    /// What it is counted under.
+    /// Its group.
     fn group(&self) -> &'static str;
-    /// Plays it through undisturbed. None where the dialect does not know it.
+    /// Runs it without faults. None if the dialect does not support it.
     fn rehearse(&self, place: &WorkerFolder) -> Result<Option<Rehearsal>, Wrong>;
-    /// Puts the scene back, has the fault strike, goes on and judges. False where the fault was not reached.
+    /// Restores the scene, applies the fault, continues and checks the result. False if the fault was not reached.
     fn suffer(&self, place: &WorkerFolder, rehearsal: &Rehearsal, fault: Fault, at: u64) -> Result<bool, Wrong>;
 }
 
-/// What is wrong, and what was seen.
+/// The kind of a failure, and the observation.
 type Wrong = (Harm, String);
 
-/// What is known from playing a scenario through.
+/// The results of a rehearsal.
 struct Rehearsal {
-    /// Every step as noted: `step`, `write` or `point`, and what it is.
+    /// Every logged step: `step`, `write` or `point`, and its name.
     steps: Vec<String>,
-    /// Which faults make sense.
+    /// The suitable faults.
     faults: Vec<Fault>,
-    /// How often processes are killed at moments by chance.
+    /// How often processes are killed at random moments.
     n_random: usize,
     took: std::time::Duration,
-    /// What the scenario itself has to remember.
+    /// The scenario's own data.
     seen: Box<dyn std::any::Any + Send + Sync>,
 }
 
@@ -175,7 +175,7 @@ struct FaultCase {
     at: u64,
 }
 
-/// Tries everything that was asked for.
+/// Runs all selected cases.
 pub fn run(torture: &Torture<'_>) -> Result<TortureTally, String> {
     let scenarios = scenarios::all();
     let wanted: Vec<usize> = (0..scenarios.len())
@@ -212,7 +212,7 @@ pub fn run(torture: &Torture<'_>) -> Result<TortureTally, String> {
     for case in cases {
         by_scenario.entry(case.scenario).or_default().push(case);
     }
-    // The long ones first, so that no worker waits for them at the end.
+    // Long ones first, so that no worker waits for them at the end.
     let n_scenarios = by_scenario.len();
     let chunks = |(nth, cases): (usize, Vec<FaultCase>)| {
         let chunks: Vec<(usize, Vec<FaultCase>)> = cases.chunks(CHUNK).map(|cases| (nth, cases.to_vec())).collect();
@@ -325,7 +325,7 @@ impl Torture<'_> {
         (self.say)(&format!("{}: {} faults", scenario.name(), cases.len()));
     }
 
-    /// Hands out work to as many workers as there are to be, each in a place of its own.
+    /// Distributes work to the workers, each in its own folder.
     fn in_parallel<T: Sync>(&self, work: &[T], each: impl Fn(&WorkerFolder, &T) + Sync) -> Result<(), String> {
         let next = Mutex::new(work.iter());
         let failed = Mutex::new(None);

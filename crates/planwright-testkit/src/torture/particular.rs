@@ -50,7 +50,7 @@ const DERIVED: &str = "Here they are.\n\n```json\n{\"tasks\": [{\"task_id\": \"T
                        [\"src/api/mod.rs\"], \"test_focus\": \"the hundredth\", \"done_signal\": \"tests pass\", \"stop_if\": \
                        \"no key\"}]}\n```\n";
 
-/// What task packs alone know.
+/// Commands only for task packs.
 fn packs() -> Vec<VerbCommand> {
     let drifted = PACK.replace("  goal: Describe the limit\n", "  goal: Describe something else\n");
     let derive = words(&["tasks", "derive", SOURCE_PATH, "--from", "answer.md", "--out", "new.md"]);
@@ -83,7 +83,7 @@ fn packs() -> Vec<VerbCommand> {
     ]
 }
 
-/// What makes one file of another.
+/// Commands that create one file from another.
 fn makers() -> Vec<VerbCommand> {
     let migrate = words(&["migrate", "x-tasks.json"]);
     let import = words(&["import", "idea.json", "--out", "new.json"]);
@@ -100,7 +100,7 @@ fn makers() -> Vec<VerbCommand> {
     ]
 }
 
-/// Plans with an error, which is fixed later. Their names keep the judge from expecting none.
+/// Plans with an error, which is fixed later. By their names, the check accepts errors in them.
 fn fixes() -> Vec<VerbCommand> {
     let comma = |text: &str| {
         let (tasks, end) = text.rsplit_once("\n  ]").unwrap_or((text, ""));
@@ -126,7 +126,7 @@ fn fixes() -> Vec<VerbCommand> {
     samples().into_iter().map(fix).collect()
 }
 
-/// What is about a workspace or a run, and leaves every plan as it is.
+/// Commands about a workspace or a run that change no plan.
 fn workspaces() -> Vec<VerbCommand> {
     let config = "[agents.mock]\ncommand = [\"sh\", \"-c\", 'printf \"{\\\"planwright_result\\\": 1, \\\"outcome\\\": \\\"done\\\"}\" > \
                   \"$PLANWRIGHT_RESULT\"']\n[run]\nagent = \"mock\"\n";
@@ -138,7 +138,7 @@ fn workspaces() -> Vec<VerbCommand> {
             ..verb("workspaces", "init", words(&["init", "sub"]), CLIDO_PATH)
         },
         VerbCommand {
-            // An edit of the plan would change the page: this plan has nothing that an edit by hand replaces.
+            // An edit of the plan would change the page: this plan has no text for an edit by hand.
             files: vec![
                 file("planwright.toml", config),
                 file(CLIDO_PATH, &CLIDO.replace(" by-hand", "")),
@@ -159,7 +159,7 @@ fn workspaces() -> Vec<VerbCommand> {
     ]
 }
 
-/// The original command line of Aimi, which keeps state files of its own.
+/// The original command line of Aimi, which has its own state files.
 fn aimi_cli() -> Vec<VerbCommand> {
     let does = |args: &[&str]| {
         let mut command = vec!["aimi-cli"];
@@ -191,7 +191,7 @@ fn aimi_cli() -> Vec<VerbCommand> {
     all
 }
 
-/// A command about a plan of clido's.
+/// A command about a clido plan.
 fn verb(group: &'static str, name: &str, command: Vec<String>, plan: &str) -> VerbCommand {
     VerbCommand {
         name: name.to_owned(),

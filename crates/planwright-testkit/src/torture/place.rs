@@ -9,19 +9,19 @@ use std::time::{Duration, Instant};
 use super::verbs::broken;
 use super::{Harm, Wrong};
 
-/// What has not ended by then hangs.
+/// The time after which a running process counts as hanging.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// One worker's place.
+/// The folder of one worker.
 pub(super) struct WorkerFolder {
     binary: PathBuf,
     base: PathBuf,
 }
 
-/// What came of a command.
+/// The result of a command.
 #[derive(Clone, Debug)]
 pub(super) struct Came {
-    /// None where it was killed.
+    /// None if it was killed.
     pub(super) status: Option<i32>,
     pub(super) text: String,
     pub(super) took: Duration,
@@ -41,7 +41,7 @@ impl WorkerFolder {
         self.base.join("live/ws")
     }
 
-    /// Returns the path of something beside the workspace.
+    /// Returns a path next to the workspace.
     pub(super) fn aside(&self, name: &str) -> PathBuf {
         self.base.join("live/aside").join(name)
     }
@@ -50,12 +50,12 @@ impl WorkerFolder {
         self.base.join("output")
     }
 
-    /// Returns the file to which steps are noted.
+    /// Returns the file for the log of steps.
     pub(super) fn step_log(&self) -> PathBuf {
         self.base.join("steps")
     }
 
-    /// Makes an empty workspace.
+    /// Creates an empty workspace.
     pub(super) fn clear(&self) -> io::Result<()> {
         remove(&self.base.join("live"))?;
         std::fs::create_dir_all(self.root())?;
@@ -68,24 +68,24 @@ impl WorkerFolder {
         std::fs::write(path, text)
     }
 
-    /// Keeps everything as it is now, to be put back.
+    /// Saves the present state, to be restored.
     pub(super) fn keep(&self) -> io::Result<()> {
         remove(&self.base.join("kept"))?;
         copy(&self.base.join("live"), &self.base.join("kept"))
     }
 
-    /// Puts back what was kept.
+    /// Restores the saved state.
     pub(super) fn put_back(&self) -> io::Result<()> {
         remove(&self.base.join("live"))?;
         copy(&self.base.join("kept"), &self.base.join("live"))
     }
 
-    /// Begins a command of the binary.
+    /// Starts a command of the binary.
     pub(super) fn begin(&self, args: &[String], variables: &[(&str, String)]) -> io::Result<Going> {
         self.begin_into(args, variables, self.output())
     }
 
-    /// Begins a command beside which others are done.
+    /// Starts a command while others run.
     pub(super) fn begin_aside(&self, args: &[String]) -> io::Result<Going> {
         self.begin_into(args, &[], self.base.join("output-aside"))
     }
@@ -105,12 +105,12 @@ impl WorkerFolder {
         })
     }
 
-    /// Does a command of the binary.
+    /// Runs a command of the binary.
     pub(super) fn does(&self, args: &[String], variables: &[(&str, String)]) -> io::Result<Came> {
         self.begin(args, variables)?.ends()
     }
 
-    /// Returns a command in the workspace, with nothing of this process's environment that matters.
+    /// Returns a command in the workspace, without relevant parts of this process's environment.
     pub(super) fn command(&self, program: &Path, args: &[String]) -> Command {
         let mut command = Command::new(program);
         command
@@ -120,15 +120,15 @@ impl WorkerFolder {
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
             .env("HOME", self.aside("home"))
             .env("GIT_CONFIG_NOSYSTEM", "1")
-            // What verifies the tasks can only pass when one has worked.
+            // The verification of the tasks can only pass after one has run.
             .env("PLANWRIGHT_VERIFY_BASELINE", "skip")
-            // Agents note things down next to the workspace.
+            // Agents write notes next to the workspace.
             .env("PLANWRIGHT_RUN_FENCE", "off")
             .stdin(Stdio::null());
         command
     }
 
-    /// Does something with git, which must work.
+    /// Runs a git command, which must succeed.
     pub(super) fn git(&self, args: &[&str]) -> Result<String, String> {
         let args: Vec<String> = args.iter().map(|arg| (*arg).to_owned()).collect();
         let output = self
@@ -152,14 +152,14 @@ impl WorkerFolder {
         git(&["commit", "-q", "-m", "Begin"]).map(drop)
     }
 
-    /// Returns the steps that were noted, and forgets them.
+    /// Returns the logged steps, and clears the log.
     pub(super) fn take_steps(&self) -> Vec<String> {
         let text = std::fs::read_to_string(self.step_log()).unwrap_or_default();
         let _ = std::fs::remove_file(self.step_log());
         text.lines().map(str::to_owned).collect()
     }
 
-    /// Returns the user's files by name, and what is proposed for plans, without what else belongs to planwright or git.
+    /// Returns the user's files by name, and the proposals for plans, without other files of planwright or git.
     pub(super) fn files(&self) -> BTreeMap<String, String> {
         let mut files = BTreeMap::new();
         collect(&self.root(), "", &mut files);
@@ -168,8 +168,8 @@ impl WorkerFolder {
         files
     }
 
-    /// Returns the names of the temporary files that the next writer of a plan should have removed. Those of writers without a
-    /// lock may belong to a living writer, and stay for an hour.
+    /// Returns the names of the temporary files that the plan's next writer should have removed. Those of writers without a lock may belong
+    /// to a running writer, and stay for an hour.
     pub(super) fn litter(&self) -> Vec<String> {
         let mut found = Vec::new();
         let mut folders = vec![self.root()];
@@ -187,7 +187,7 @@ impl WorkerFolder {
         found
     }
 
-    /// Returns the processes that work in this place.
+    /// Returns the processes that work in this folder.
     pub(super) fn processes(&self) -> Vec<u32> {
         let own = self.base.join("live");
         let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
@@ -200,7 +200,7 @@ impl WorkerFolder {
     }
 }
 
-/// Kills a process that works in one of our places.
+/// Kills a process that works in one of our folders.
 pub(super) fn kill(pid: u32) {
     let _ = Command::new("kill")
         .args(["-KILL".to_owned(), pid.to_string()])
@@ -208,14 +208,14 @@ pub(super) fn kill(pid: u32) {
         .status();
 }
 
-/// Returns false for what has ended and was not waited for.
+/// Returns whether a process runs, and is not merely unreaped.
 fn is_alive(pid: u32) -> bool {
     let text = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     let state = text.rsplit(") ").next().and_then(|rest| rest.chars().next());
     state.is_some_and(|state| state != 'Z' && state != 'X')
 }
 
-/// Returns whether a file was to take another's place when its writer died.
+/// Returns whether a file would have replaced another when its writer died.
 fn is_litter(name: &str) -> bool {
     name.starts_with(".planwright-") && name.ends_with(".tmp")
 }
@@ -253,7 +253,7 @@ fn copy(from: &Path, to: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Removes a folder. What a process that is dying still writes into it is removed with it.
+/// Removes a folder, including what a dying process still writes into it.
 fn remove(folder: &Path) -> io::Result<()> {
     for _ in 0..50 {
         match std::fs::remove_dir_all(folder) {
@@ -265,7 +265,7 @@ fn remove(folder: &Path) -> io::Result<()> {
     std::fs::remove_dir_all(folder)
 }
 
-/// A command that goes on.
+/// A running command.
 pub(super) struct Going {
     child: Child,
     since: Instant,
@@ -278,18 +278,18 @@ impl Going {
         Ok(self.child.try_wait()?.is_some())
     }
 
-    /// Returns what it has printed so far.
+    /// Returns its output so far.
     pub(super) fn text(&self) -> String {
         let bytes = std::fs::read(&self.output).unwrap_or_default();
         String::from_utf8_lossy(&bytes).into_owned()
     }
 
-    /// Returns how long ago it began.
+    /// Returns the time since its start.
     pub(super) fn elapsed(&self) -> Duration {
         self.since.elapsed()
     }
 
-    /// Waits until it ends. What hangs is killed, and is an error.
+    /// Waits until it ends. A hanging one is killed, and is an error.
     pub(super) fn ends(self) -> io::Result<Came> {
         match self.ends_within(PATIENCE)? {
             Came {
@@ -301,7 +301,7 @@ impl Going {
         }
     }
 
-    /// Waits until it ends, and kills it where that takes longer than so.
+    /// Waits until it ends, and kills it after a time limit.
     pub(super) fn ends_within(mut self, patience: Duration) -> io::Result<Came> {
         let mut pause = Duration::from_micros(500);
         loop {
@@ -327,7 +327,7 @@ impl Going {
         }
     }
 
-    /// Kills it after a while, unless it is over by then, and returns whether it was killed.
+    /// Kills it after a while, unless it has ended, and returns whether it was killed.
     pub(super) fn dies_after(mut self, moment: Duration) -> io::Result<bool> {
         std::thread::sleep(moment.saturating_sub(self.since.elapsed()));
         let is_over = self.child.try_wait()?.is_some();

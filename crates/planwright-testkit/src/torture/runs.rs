@@ -15,43 +15,43 @@ use super::{FaultScenario, Harm, Rehearsal, Wrong};
 
 pub(super) const GROUP: &str = "runs";
 
-/// The branch that the work of [`clido`] plans lands on.
+/// The branch on which the work of [`clido`] plans lands.
 pub(super) const BRANCH: &str = "planwright/plan-a1b2c3d4";
 
-/// How long processes may take to go when they were told to.
+/// How long signalled processes may take to end.
 const FAREWELL: Duration = Duration::from_secs(5);
 
-/// How long a run is watched that waits for room on the disk.
+/// How long a run is observed that waits for space on the disk.
 const FULL_DISK: Duration = Duration::from_secs(2);
 
 /// A run in a scene.
 struct TortureRun {
     name: String,
     plan: &'static str,
-    /// Where it works, from the workspace: a copy ends with `/`.
+    /// Its folder, from the workspace: a copy ends with `/`.
     below: &'static str,
     files: Vec<(String, String)>,
-    /// What the agent does beside its work, in `sh`.
+    /// The agent's commands in addition to its work, in `sh`.
     script: &'static str,
-    /// Lines for `[run]`, and what else the configuration has.
+    /// Lines for `[run]`, and further configuration.
     settings: &'static str,
     rest: &'static str,
     is_in_git: bool,
-    /// How strictly agents are fenced.
+    /// The fence mode of agents.
     fence: &'static str,
-    /// What was done before.
+    /// The commands before.
     before: Vec<Vec<String>>,
     command: Vec<String>,
-    /// How one goes on afterwards; with the last of them everything is done.
+    /// The commands after the fault; after the last one everything is done.
     after: Vec<Vec<String>>,
     faults: &'static [Fault],
     n_random: usize,
 }
 
-/// What there was without faults.
+/// The results without faults.
 struct RunBaseline {
     status: Option<i32>,
-    /// The state of every task in the end.
+    /// The final state of every task.
     states: Vec<(String, String)>,
 }
 
@@ -69,7 +69,7 @@ const ALL: &[Fault] = &[
     Fault::AgentsKilled,
 ];
 
-/// For runs that take long.
+/// The faults for long runs.
 const FEW: &[Fault] = &[
     Fault::Kill,
     Fault::Tear,
@@ -80,7 +80,7 @@ const FEW: &[Fault] = &[
     Fault::AgentsKilled,
 ];
 
-/// What every agent does first and last: it says outside the workspace that it was here, and what it made.
+/// The start and the end of every agent: it records its start and its work outside the workspace.
 const BEGIN: &str = r#"task=$PLANWRIGHT_TASK
 echo $$ > "$ASIDE/pid-$$"
 echo "begin $task $$" >> "$ASIDE/ledger"
@@ -148,7 +148,7 @@ pub(super) fn all() -> Vec<Box<dyn FaultScenario>> {
     all
 }
 
-/// A run that ends with a task to review, the approval, and the run after it.
+/// A run that ends with a task to review, the approval, and the next run.
 fn reviews() -> Vec<Box<dyn FaultScenario>> {
     let Some(pack) = samples().into_iter().find(|sample| sample.name == "task-pack") else {
         return Vec::new();
@@ -169,7 +169,7 @@ fn reviews() -> Vec<Box<dyn FaultScenario>> {
     vec![Box::new(run), Box::new(word)]
 }
 
-/// Work that changes what verifies it and lands when it is approved: the run that holds it, and the approval after it.
+/// Work that changes what verifies it and lands after its approval: the run that holds it, and the approval after it.
 fn held() -> Vec<Box<dyn FaultScenario>> {
     let files = vec![file("plan.json", &clido("a,b")), file("check.sh", "ls out-*\n")];
     let approve = words(&["approve", "a", "-p", "plan.json"]);
@@ -188,7 +188,7 @@ fn held() -> Vec<Box<dyn FaultScenario>> {
     };
     (approval.rest, approval.script, approval.is_in_git) = (run.rest, run.script, true);
     approval.faults = FEW;
-    // After a failure it may only be the second run that has something to approve.
+    // After a failure, possibly only the second run has something to approve.
     let round = [run.command.clone(), approve];
     run.after = [&round[..], &round[..], &[run.command.clone()]].concat();
     vec![Box::new(run), Box::new(approval)]
@@ -265,7 +265,7 @@ impl TortureRun {
             .map_err(broken)?;
         let agent = format!("{BEGIN}{}{END}", self.script);
         std::fs::write(place.aside("agent.sh"), agent).map_err(broken)?;
-        // Agents note things down next to the workspace.
+        // Agents write notes next to the workspace.
         let own = place.aside("home/.config/planwright");
         let writable = format!("[run]\nfence_write = [\"{}\"]\n", place.aside("").display());
         std::fs::create_dir_all(&own).map_err(broken)?;
@@ -332,7 +332,7 @@ impl FaultScenario for TortureRun {
             Some(came) => self.judge(place, seen, fault, &came).map(|()| true),
             None => Ok(false),
         });
-        // Whatever is left must not disturb the next.
+        // Remaining processes must not disturb the next case.
         for pid in place.processes() {
             kill(pid);
         }
@@ -341,7 +341,7 @@ impl FaultScenario for TortureRun {
 }
 
 impl TortureRun {
-    /// Has the fault strike. None where it did not.
+    /// Applies the fault. None if it was not reached.
     fn disturb(&self, place: &WorkerFolder, fault: Fault, at: u64) -> Result<Option<Came>, Wrong> {
         if fault == Fault::Random {
             let going = place.begin(&self.command, &self.variables()).map_err(hangs)?;
@@ -350,7 +350,7 @@ impl TortureRun {
         }
         let variables = self.with_variables(fault.variables(place, at, self.plan));
         let going = place.begin(&self.command, &variables).map_err(hangs)?;
-        // A run waits a good while for room on the disk; here it is killed while it waits.
+        // A run waits long for space on the disk; here it is killed during the wait.
         let came = match fault {
             Fault::FullFrom => going.ends_within(FULL_DISK).map_err(hangs)?,
             _ => going.ends().map_err(hangs)?,
@@ -394,7 +394,7 @@ impl TortureRun {
             texts.push(std::mem::take(&mut last.text));
         }
         last.text = texts.join("--- then:\n");
-        // Where a task has failed for good, a run says how one goes on.
+        // If a task has finally failed, a run prints how to continue.
         if last.status == Some(1) && last.text.contains("--retry-failed") {
             let command = words(&["run", self.plan, "--retry-failed"]);
             last = place.does(&command, &self.variables()).map_err(hangs)?;
@@ -405,9 +405,9 @@ impl TortureRun {
 
 /// What was certain at a moment.
 struct KnownRunState {
-    /// The tasks that the plan or the log called done.
+    /// The tasks that are done in the plan or the log.
     done: BTreeSet<String>,
-    /// How often agents had begun each task.
+    /// How often agents had started each task.
     begun: BTreeMap<String, usize>,
 }
 
@@ -416,7 +416,7 @@ impl KnownRunState {
         for (name, text) in place.files() {
             is_sound(&name, &text)?;
         }
-        // A copy that has a name is whole. Before that it does not count.
+        // A copy with its final name is complete. Before that it does not count.
         let states = match place.root().join(run.below).is_dir() {
             true => states(place, run.plan)?,
             false => Vec::new(),
@@ -430,7 +430,7 @@ impl KnownRunState {
         })
     }
 
-    /// Checks in the end that nothing of it was taken back, and that everything is there.
+    /// Checks at the end that nothing of it was undone, and that everything exists.
     fn holds(&self, run: &TortureRun, place: &WorkerFolder, seen: &RunBaseline) -> Result<(), Wrong> {
         let states = states(place, run.plan)?;
         if states != seen.states {
@@ -447,7 +447,7 @@ impl KnownRunState {
     }
 }
 
-/// Returns how often agents began each task, by their own word.
+/// Returns how often agents started each task, by their own records.
 pub(super) fn begun(place: &WorkerFolder) -> BTreeMap<String, usize> {
     let mut begun = BTreeMap::new();
     for line in ledger(place) {
@@ -463,7 +463,7 @@ pub(super) fn ledger(place: &WorkerFolder) -> Vec<String> {
     text.lines().map(str::to_owned).collect()
 }
 
-/// Returns the tasks whose last word in the logs of runs is that they are done: verified, and where they have checkouts of their own, landed.
+/// Returns the tasks whose last record in the logs of runs is that they are done: verified, and landed if they have checkouts.
 fn done_by_log(run: &TortureRun, place: &WorkerFolder) -> BTreeSet<String> {
     let word = if run.is_in_git { "merged" } else { "verified" };
     let records = records(&place.root().join(run.below));
@@ -472,14 +472,14 @@ fn done_by_log(run: &TortureRun, place: &WorkerFolder) -> BTreeSet<String> {
     tasks.filter_map(Value::as_str).map(str::to_owned).collect()
 }
 
-/// Returns the kinds of what is in the logs of runs.
+/// Returns the kinds of the records in the logs of runs.
 pub(super) fn kinds(place: &WorkerFolder) -> Vec<String> {
     let records = records(&place.root());
     let kinds = records.iter().filter_map(|record| record["kind"].as_str());
     kinds.map(str::to_owned).collect()
 }
 
-/// Returns what is in the logs of the runs of a workspace.
+/// Returns the records in the logs of a workspace's runs.
 pub(super) fn records(root: &Path) -> Vec<Value> {
     let folders = std::fs::read_dir(root.join(".planwright/runs"));
     let mut records = Vec::new();
@@ -491,7 +491,7 @@ pub(super) fn records(root: &Path) -> Vec<Value> {
     records
 }
 
-/// Checks that what the agents made is there, and what the user had.
+/// Checks that the agents' work and the user's files exist.
 fn is_made(run: &TortureRun, place: &WorkerFolder, states: &[(String, String)]) -> Result<(), Wrong> {
     let lost = |what: String| Err((Harm::WorkLost, what));
     let mine = std::fs::read_to_string(place.root().join("mine.txt")).unwrap_or_default();
@@ -511,7 +511,7 @@ fn is_made(run: &TortureRun, place: &WorkerFolder, states: &[(String, String)]) 
         let landed = run
             .is_in_git
             .then(|| place.git(&["show", &format!("{BRANCH}:{name}")]).ok());
-        // Where git cannot be asked, tasks work in the folder itself, and nothing is committed.
+        // Without git, tasks work in the folder itself, and nothing is committed.
         let made = landed.flatten().filter(|made| !made.is_empty());
         let made = made
             .or_else(|| std::fs::read_to_string(place.root().join(run.below).join(&name)).ok())
@@ -524,7 +524,7 @@ fn is_made(run: &TortureRun, place: &WorkerFolder, states: &[(String, String)]) 
     Ok(())
 }
 
-/// Checks that nothing works here any more.
+/// Checks that no process works here any more.
 pub(super) fn is_quiet(place: &WorkerFolder, when: &str) -> Result<(), Wrong> {
     let since = Instant::now();
     loop {

@@ -8,25 +8,25 @@ use planwright_core::plan::Slots;
 use planwright_core::text::SourceText;
 use serde_json::Value;
 
-/// A dialect as the scenarios need it: a plan of its own, and the names in it.
+/// A dialect for the scenarios: a plan of its own, and the names in it.
 pub(super) struct DialectSample {
     pub(super) dialect: &'static dyn Dialect,
     pub(super) name: &'static str,
     pub(super) plan: &'static str,
     pub(super) files: Vec<(String, String)>,
-    /// A task that is ready, another, one that depends on the first, and one on which nothing depends.
+    /// A ready task, another, one that depends on the first, and one without dependents.
     pub(super) tasks: [&'static str; 4],
     /// A field of a task with a new value.
     pub(super) set: &'static str,
-    /// What a new task needs in addition to its title.
+    /// The required fields of a new task besides its title.
     pub(super) add: Vec<&'static str>,
-    /// A name that a task may get.
+    /// A valid new id for a task.
     pub(super) new_id: &'static str,
-    /// What a planner answers: the second task is done and stays, the rest is new.
+    /// A planner's answer: the second task is done and stays, the rest is new.
     pub(super) answer: Option<&'static str>,
 }
 
-/// Returns the samples of all dialects. They last as long as the process.
+/// Returns the samples of all dialects. They live as long as the process.
 pub(super) fn samples() -> Vec<DialectSample> {
     DIALECTS.iter().map(|dialect| DialectSample::of(*dialect)).collect()
 }
@@ -66,7 +66,7 @@ impl DialectSample {
         inspect(&SourceText::new(self.text()), &Choice::by_content(&facts))
     }
 
-    /// Returns where the next version of its plan lies, where versions have files of their own.
+    /// Returns the path of its plan's next version, if versions have their own files.
     pub(super) fn next_version(&self) -> Option<String> {
         let linked = self.inspection().plan?;
         let successor = self.dialect.versions()?.successor(&linked.plan, "", "")?;
@@ -75,7 +75,7 @@ impl DialectSample {
         Some(path.to_string_lossy().into_owned())
     }
 
-    /// Returns whether several of its tasks may run at once, whatever their stages.
+    /// Returns whether several of its tasks may run in parallel, regardless of stages.
     pub(super) fn runs_side_by_side(&self) -> bool {
         let plan = self.inspection().plan;
         plan.is_some_and(|linked| matches!(linked.plan.slots, Slots::Fixed(slots) if slots > 1))

@@ -8,10 +8,10 @@ use super::verbs::{Again, VerbCommand};
 use super::{FaultScenario, asking, landing, particular, runs};
 use crate::generate::extension;
 
-/// The commands that make a scene.
+/// The commands that set up a scene.
 type SetupCommands = Vec<Vec<String>>;
 
-/// Returns all there is.
+/// Returns all scenarios.
 pub(super) fn all() -> Vec<Box<dyn FaultScenario>> {
     let mut all: Vec<Box<dyn FaultScenario>> = Vec::new();
     for sample in samples() {
@@ -73,13 +73,13 @@ fn transitions(sample: &DialectSample) -> Vec<Box<dyn FaultScenario>> {
     ];
     let mut all: Vec<Box<dyn FaultScenario>> = Vec::new();
     for (name, before, command) in cases {
-        // A start by force is one each time.
+        // A forced start is a new start each time.
         let again = match name {
             "force" => Again::Another,
             _ => Again::Same,
         };
         let mut verb = sample.verb("transitions", name, before, sample.does(&command), again);
-        // Only the owner takes a claim back.
+        // Only the owner can undo a claim.
         verb.can_be_undone = name != "claim";
         all.push(verb);
     }
@@ -169,7 +169,7 @@ fn whole_plans(sample: &DialectSample) -> Vec<Box<dyn FaultScenario>> {
     all
 }
 
-/// The approval of a plan in a workspace that requires one: where the file has no field for it, it is in the journal alone.
+/// The approval of a plan in a workspace that requires one: if the file has no field for it, only the journal stores it.
 fn approvals(sample: &DialectSample) -> Box<dyn FaultScenario> {
     let command = words(&["approve", sample.plan, "--by", "ada"]);
     let mut verb = sample.verb("plans", "approval", Vec::new(), command, Again::Another);
@@ -267,7 +267,7 @@ impl DialectSample {
         })
     }
 
-    /// Returns a command that makes a new file.
+    /// Returns a command that creates a new file.
     fn makes(&self, group: &'static str, name: &str, command: Vec<String>, out: &str) -> Box<VerbCommand> {
         let mut verb = self.verb(group, name, Vec::new(), command, Again::Same);
         verb.plan = out.to_owned();

@@ -14,12 +14,12 @@ use super::mask::mask;
 use super::place::{Came, WorkerFolder};
 use super::{FaultScenario, Harm, Rehearsal, Wrong};
 
-/// What may be done with a command after it did its work.
+/// The effect of repeating a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Again {
     /// It is refused, or changes nothing.
     Same,
-    /// It would do something else, and is not repeated.
+    /// It would do something else, so it is not repeated.
     Another,
 }
 
@@ -28,30 +28,30 @@ pub(super) struct VerbCommand {
     pub(super) name: String,
     pub(super) group: &'static str,
     pub(super) files: Vec<(String, String)>,
-    /// What makes the scene.
+    /// The commands that set up the scene.
     pub(super) before: Vec<Vec<String>>,
     pub(super) command: Vec<String>,
-    /// The file that it is about.
+    /// The file that it concerns.
     pub(super) plan: String,
     pub(super) again: Again,
-    /// Whether `undo` takes it back.
+    /// Whether `undo` undoes it.
     pub(super) can_be_undone: bool,
 }
 
-/// What is there.
+/// The state of a workspace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct WorkspaceView {
     files: BTreeMap<String, String>,
-    /// Every task's state, as `show` has it; none where there is no plan.
+    /// Every task's state, as in `show`; none without a plan.
     states: Option<Vec<(String, String)>>,
 }
 
-/// What there was without faults.
+/// The results without faults.
 struct VerbBaseline {
     before: WorkspaceView,
     after: WorkspaceView,
     undone: Option<WorkspaceView>,
-    /// The changes that landed, in the order in which they did.
+    /// The landed changes, in order.
     landed: Vec<String>,
 }
 
@@ -68,13 +68,13 @@ const FAULTS: &[Fault] = &[
     Fault::ClockAhead,
 ];
 
-/// What rawko keeps beside a plan, and planwright in step with it.
+/// rawko's pointer file next to a plan, which planwright keeps up to date.
 const FOLLOWER: &str = ".rawko/current-task.yaml";
 
-/// Where proposals wait.
+/// The folder of proposals.
 const PROPOSALS: &str = ".planwright/proposals/";
 
-/// How often each command is killed at a moment by chance.
+/// How often each command is killed at a random moment.
 const N_RANDOM: usize = 6;
 
 impl FaultScenario for VerbCommand {
@@ -114,7 +114,7 @@ impl FaultScenario for VerbCommand {
         let after = self.look(place)?;
         let landed = self.landed(place);
         let undone = self.undo(place)?;
-        // What was edited since is not taken back: `undo` says so.
+        // A change with later edits is not undone: `undo` reports that.
         let is_undo = self.command.first().is_some_and(|word| word == "undo");
         let has_mark = !is_undo && before.files.values().any(|text| text.contains(BY_HAND));
         let faults = FAULTS.iter().filter(|fault| has_mark || !fault.is_edit());
@@ -161,7 +161,7 @@ impl FaultScenario for VerbCommand {
     }
 }
 
-/// One fault, and what came of it.
+/// One fault, and its result.
 struct FaultTrial<'c> {
     verb: &'c VerbCommand,
     place: &'c WorkerFolder,
@@ -178,7 +178,7 @@ impl FaultTrial<'_> {
         if came.status == Some(0) && !self.is_after(&now) {
             return Err((Harm::Lost, format!("it was acknowledged:\n{}\n{now:#?}", came.text)));
         }
-        // Where the plan stays what it is, that it is as it was is no news.
+        // If the plan never changes, "it is as it was" proves nothing.
         let says_untouched =
             (came.text.contains("is as it was") && !self.is_plan_alone()) || came.text.contains("nothing was written");
         if came.status != Some(0) && has_landed && says_untouched && !self.has_landed(&self.seen.before) {
@@ -190,7 +190,7 @@ impl FaultTrial<'_> {
         self.go_on(has_landed)
     }
 
-    /// Does the ordinary command again, and takes it back.
+    /// Runs the ordinary command again, and undoes it.
     fn go_on(&self, has_landed: bool) -> Result<(), Wrong> {
         let verb = self.verb;
         if !has_landed || verb.again == Again::Same {
@@ -209,13 +209,13 @@ impl FaultTrial<'_> {
             }
         }
         let landed = verb.landed(self.place);
-        // How a new plan came to be is noted when it is there: who is killed in between has made it, and noted nothing.
+        // The origin of a new plan is recorded after it exists: a process killed in between has created it without the record.
         let is_new = self.seen.before.states.is_none() && landed.is_empty();
-        // And why a proposal was turned down when it is gone.
+        // So is the reason for a rejected proposal, after it is removed.
         let is_rejected = verb.command.first().is_some_and(|word| word == "reject");
         let is_unnoted =
             is_rejected && self.seen.landed.starts_with(&landed) && landed.len() + 1 == self.seen.landed.len();
-        // A hand edit makes entries of its own; those of commands are what counts.
+        // An edit by hand adds its own records; only those of commands count.
         if landed != self.seen.landed && !self.fault.is_edit() && !is_new && !is_unnoted {
             let harm = match landed.len() > self.seen.landed.len() {
                 true => Harm::Duplicated,
@@ -244,7 +244,7 @@ impl FaultTrial<'_> {
         }
     }
 
-    /// What was taken or turned down is not offered again, for the plan that it was proposed for.
+    /// Checks that accepted or rejected proposals are not offered again, for the plan that they were made for.
     fn nothing_is_proposed(&self) -> Result<(), Wrong> {
         let [_, option, plan, ..] = self.verb.command.as_slice() else {
             return Ok(());
@@ -261,7 +261,7 @@ impl FaultTrial<'_> {
         }
     }
 
-    /// What was made can be changed.
+    /// Checks that the result can be changed.
     fn is_usable(&self) -> Result<(), Wrong> {
         if self.seen.before.states.is_some() || self.seen.after.states.is_none() {
             return Ok(());
@@ -278,7 +278,7 @@ impl FaultTrial<'_> {
         let (before, after) = (&self.seen.before.files, &self.seen.after.files);
         for name in now.files.keys().chain(before.keys()).chain(after.keys()) {
             let text = now.files.get(name);
-            // The name of what is being moved is taken first.
+            // The name of a file being moved is reserved first.
             if text.is_some_and(String::is_empty) && before.get(name).is_none() && name.contains("/archive/") {
                 continue;
             }
@@ -293,7 +293,7 @@ impl FaultTrial<'_> {
             if !is_any {
                 return Err((Harm::Invalid, format!("`{name}` is {text:?}\n{}", came.text)));
             }
-            // A command that removes what was edited removes the edit.
+            // A command that removes the edited text removes the edit.
             let was_marked = [before, after]
                 .iter()
                 .all(|files| files.get(name).is_some_and(|text| text.contains(BY_HAND)));
@@ -305,21 +305,21 @@ impl FaultTrial<'_> {
         Ok(())
     }
 
-    /// Returns whether the plan itself is as the command makes it.
+    /// Returns whether the plan itself has the command's result.
     fn has_landed(&self, now: &WorkspaceView) -> bool {
         let plan = mask(&self.verb.plan);
-        // What is seen in the history alone is asked of it.
+        // An effect only in the history is checked there.
         if self.seen.before == self.seen.after && self.verb.landed(self.place) != self.seen.landed {
             return false;
         }
-        // What leaves the plan alone is seen in other files.
+        // An effect outside of the plan is checked in other files.
         if self.is_plan_alone() && self.seen.before != self.seen.after {
             return self.is_after(now);
         }
         now.states == self.seen.after.states && self.same(now.files.get(&plan), self.seen.after.files.get(&plan))
     }
 
-    /// Returns whether the command leaves the plan itself as it is.
+    /// Returns whether the command leaves the plan itself unchanged.
     fn is_plan_alone(&self) -> bool {
         let plan = mask(&self.verb.plan);
         let (before, after) = (&self.seen.before, &self.seen.after);
@@ -364,13 +364,13 @@ impl VerbCommand {
         Ok(WorkspaceView { files, states })
     }
 
-    /// Returns the changes that landed, oldest first: verb and tasks.
+    /// Returns the landed changes, oldest first: verb and tasks.
     fn landed(&self, place: &WorkerFolder) -> Vec<String> {
         let args = ["history", &self.plan, "--json"].map(str::to_owned);
         let text = place.does(&args, &[]).map(|came| came.text).unwrap_or_default();
         let history: Value = serde_json::from_str(&text).unwrap_or_default();
         let changes = history["changes"].as_array().into_iter().flatten().rev();
-        // What is still open is judged by the file, as any reader does.
+        // An open change is judged by the file, as by any reader.
         let landed = changes.filter(|change| change["outcome"] != "void");
         landed
             .map(|change| format!("{} {}", change["verb"], change["tasks"]))
@@ -406,12 +406,12 @@ pub(super) fn states(place: &WorkerFolder, plan: &str) -> Result<Vec<(String, St
         .collect())
 }
 
-/// Reads every plan as planwright's core does: none of ours has an error.
+/// Reads every plan like planwright's core: ours have no errors.
 pub(super) fn is_sound(name: &str, text: &str) -> Result<(), Wrong> {
     const OTHERS: [&str; 5] = ["current-task", "docs/plans", "answer", "unsound", ".planwright/"];
     let is_plan = [".json", ".yaml", ".md"].iter().any(|end| name.ends_with(end));
     let is_other = OTHERS.iter().any(|other| name.contains(other));
-    // The name of what is being moved is taken first.
+    // The name of a file being moved is reserved first.
     let is_claim = name.contains("/archive/") && text.is_empty();
     if !is_plan || is_other || is_claim {
         return Ok(());
@@ -432,7 +432,7 @@ pub(super) fn is_sound(name: &str, text: &str) -> Result<(), Wrong> {
 }
 
 impl Came {
-    /// Returns what comes of a command that was killed.
+    /// Returns the result of a killed command.
     pub(super) fn killed() -> Self {
         Came {
             status: None,
@@ -449,7 +449,7 @@ pub(super) fn no_panic(came: &Came) -> Result<(), Wrong> {
     }
 }
 
-/// The place itself failed: nothing that planwright did.
+/// Returns a failure of the folder itself, which is no failure of planwright.
 pub(super) fn broken(error: std::io::Error) -> Wrong {
     (Harm::Stuck, format!("the place of the test failed: {error}"))
 }

@@ -10,7 +10,7 @@ pub struct FenceSupport {
     pub mode: &'static str,
     /// Whether agents would be fenced.
     pub active: bool,
-    /// The version of Landlock; null where there is none.
+    /// The version of Landlock; null without Landlock.
     pub abi: Option<u32>,
     /// The kernel's support, in words.
     pub kernel: String,

@@ -96,7 +96,7 @@ pub trait ReplanObserver: PlanningObserver {
     }
 }
 
-/// Who approves a new version.
+/// The approval of a new version.
 #[derive(Clone, Copy)]
 enum VersionApproval<'w> {
     Of(&'w str),

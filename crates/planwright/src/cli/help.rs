@@ -291,7 +291,7 @@ pub(super) fn asked_otherwise(args: &[OsString]) -> Option<Vec<OsString>> {
     }
 }
 
-/// Returns when help and errors about the command line are colored, by a `--color` that is not parsed yet.
+/// Returns when help and errors about the command line are coloured, by a `--color` that is not parsed yet.
 pub(super) fn coloured(args: &[OsString]) -> ColorChoice {
     let typed: Vec<_> = args
         .iter()

@@ -83,12 +83,12 @@ impl Output {
         Rc::clone(&self.workspace)
     }
 
-    /// Returns the colors for results.
+    /// Returns the colours for results.
     pub(crate) fn paint(&self) -> Paint {
         Paint::new(wants_color(self.choice, std::io::stdout().is_terminal()))
     }
 
-    /// Returns the colors for standard error.
+    /// Returns the colours for standard error.
     pub(crate) fn stderr_paint(&self) -> Paint {
         Paint::new(wants_color(self.choice, std::io::stderr().is_terminal()))
     }
@@ -279,7 +279,7 @@ impl Output {
             }
         }
         for (label, words) in [("error", message), ("help", help)] {
-            // The label is colored after wrapping, because color sequences have no width.
+            // The label is coloured after wrapping, because colour sequences have no width.
             let laid_out = laid_out(&format!("{label}: {}", printable(words)));
             let rest = laid_out.strip_prefix(label).unwrap_or(&laid_out);
             let label = if label == "error" {

@@ -1,9 +1,9 @@
-//! The output and the exit status of an original tool's command.
+//! The output and the exit code of an original tool's command.
 
-/// What a command prints and how it ends.
+/// The output and the exit code of a command.
 #[derive(Debug)]
 pub(crate) struct Answer {
-    /// The exit status.
+    /// The exit code.
     pub(crate) status: u8,
     /// For standard output.
     pub(crate) stdout: String,

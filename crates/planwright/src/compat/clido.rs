@@ -32,7 +32,7 @@ Exit status: 0 success; 1 no such plan, or it cannot be read; 2 wrong usage; of 
 of `planwright run`.
 ";
 
-/// Runs what follows `clido` on the command line.
+/// Runs the arguments after `clido`.
 pub(crate) fn run(args: &[OsString]) -> Answer {
     let args: Vec<String> = args.iter().map(|arg| arg.to_string_lossy().into_owned()).collect();
     match Invocation::parse(&args) {
@@ -41,8 +41,8 @@ pub(crate) fn run(args: &[OsString]) -> Answer {
     }
 }
 
-/// Returns the command line of `planwright run` that `plan run <id>` stands for; none where that is not what is asked for. What
-/// else stands there are options of `planwright run`, and `takes_value` knows those whose value is the next word.
+/// Returns the arguments of `planwright run` for `plan run <id>`; none for another command. Further arguments are options of `planwright
+/// run`, and `takes_value` knows those whose value is the next argument.
 pub(crate) fn as_run(args: &[OsString], takes_value: impl Fn(&str) -> bool) -> Option<Vec<OsString>> {
     let args: Vec<String> = args.iter().map(|arg| arg.to_string_lossy().into_owned()).collect();
     let invocation = Invocation::parse(&args)
@@ -58,7 +58,7 @@ pub(crate) fn as_run(args: &[OsString], takes_value: impl Fn(&str) -> bool) -> O
     Some(words.chain([plan.into_os_string()]).collect())
 }
 
-/// A command line that was understood.
+/// A parsed command line.
 struct Invocation<'a> {
     plans: PathBuf,
     command: &'a str,
@@ -122,10 +122,10 @@ fn error(message: &str) -> Answer {
     Answer::err(1, format!("Error: {message}\n"))
 }
 
-/// When a flat plan was created that does not say so.
+/// The creation time of a flat plan without one.
 const FLAT_CREATED_AT: &str = "unknown";
 
-/// A plan in the folder, saved or flat, as far as it must be readable.
+/// A plan in the folder, saved or flat, with the required fields.
 struct Saved {
     document: Document,
     id: String,
@@ -134,7 +134,7 @@ struct Saved {
 }
 
 impl Saved {
-    /// `flat_id` is the id of a flat plan that has none; where it is none, a flat plan is refused.
+    /// `flat_id` is the id of a flat plan without one; if it is none, a flat plan is refused.
     fn load(path: &Path, id: &str, flat_id: Option<&str>) -> Result<Self, String> {
         let loaded = store::load(path).map_err(|error| match error {
             LoadError::Missing { .. } => not_found(id),
@@ -197,7 +197,7 @@ impl Saved {
 struct ClidoTask<'d>(NodeRef<'d>);
 
 impl<'d> ClidoTask<'d> {
-    /// Returns a text; empty where there is none.
+    /// Returns a text; empty if it is missing.
     fn text(self, key: &str) -> Cow<'d, str> {
         self.0.get(key).and_then(NodeRef::text).unwrap_or_default()
     }
@@ -299,7 +299,7 @@ fn short(goal: &str) -> String {
     format!("{kept}…")
 }
 
-/// Reads all plans of a folder, and says which files are none.
+/// Reads all plans of a folder, and reports which files are none.
 fn load_all(plans: &Path) -> io::Result<(Vec<Saved>, String)> {
     let entries = match fs::read_dir(plans) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok((Vec::new(), String::new())),
@@ -368,7 +368,7 @@ fn not_found(id: &str) -> String {
     format!("plan not found: {id}")
 }
 
-/// Returns the file of a plan; refuses an id that would lead out of the folder.
+/// Returns the file of a plan; refuses an id that leads out of the folder.
 fn path_of(plans: &Path, id: &str) -> Result<PathBuf, String> {
     let is_safe = !id.is_empty() && !id.contains(['/', '\\', ':', '\0']) && !id.chars().all(|c| c == '.');
     match is_safe {

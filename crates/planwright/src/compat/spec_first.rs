@@ -1,4 +1,4 @@
-//! `spec-first tasks …`: the original's options, checks, output and exit status. The dialect decides what a text means.
+//! `spec-first tasks …`: the original's options, checks, output and exit code. The dialect decides the meaning of a text.
 
 use std::collections::HashSet;
 use std::ffi::OsString;
@@ -29,7 +29,7 @@ Notes:
   It does not judge task splitting quality or business scope.
 ";
 
-/// What is said beside the original's own words where it has none.
+/// Further text that the original does not have.
 const MORE: &str = "
 Examples:
   planwright spec-first tasks validate docs/tasks/2026-05-11-004-feat-photos-tasks.md --json
@@ -39,7 +39,7 @@ Exit status: 0 valid, or the hash; 1 not valid, or no hash; 2 wrong usage.
 `planwright tasks` derives packs, rebuilds them and fixes their cards.
 ";
 
-/// Runs what follows `spec-first` on the command line.
+/// Runs the arguments after `spec-first`.
 pub(crate) fn run(args: &[OsString]) -> Answer {
     // Arguments that are not Unicode reach the original with replacement characters, too.
     let args: Vec<String> = args.iter().map(|arg| arg.to_string_lossy().into_owned()).collect();
@@ -68,7 +68,7 @@ fn run_tasks(args: &[String]) -> Answer {
     }
 }
 
-/// A failure and how it is told: its status, code and message.
+/// A failure with its exit code, code and message.
 struct SpecFirstFailure {
     status: u8,
     code: &'static str,
@@ -168,7 +168,7 @@ fn refuse_unknown(args: &[String], allowed: &[&str]) -> Result<(), SpecFirstFail
     }
 }
 
-/// Returns the first argument that is no option and no option's value; an empty one counts as none.
+/// Returns the first argument that is neither an option nor an option's value; an empty one counts as none.
 fn first_positional(args: &[String]) -> Option<&str> {
     let mut args = args.iter();
     while let Some(arg) = args.next() {
@@ -181,7 +181,7 @@ fn first_positional(args: &[String]) -> Option<&str> {
     None
 }
 
-/// Returns the value of `--repo`; the form with `=` wins over the other, wherever they stand.
+/// Returns the value of `--repo`; the form with `=` wins in any order.
 fn repo_argument(args: &[String]) -> Result<Option<&str>, SpecFirstFailure> {
     let joined = args.iter().find_map(|arg| arg.strip_prefix("--repo="));
     let value = match (joined, args.iter().position(|arg| arg == "--repo")) {
@@ -200,11 +200,11 @@ fn repo_argument(args: &[String]) -> Result<Option<&str>, SpecFirstFailure> {
 }
 
 fn current_directory() -> String {
-    // Where the current folder is gone every look-up fails on its own.
+    // If the current folder is missing, every lookup fails anyway.
     std::env::current_dir().map_or_else(|_| "/".to_owned(), |path| path.to_string_lossy().into_owned())
 }
 
-/// Returns the absolute path that `path` means in `base`, by its letters alone.
+/// Returns the absolute path of `path` in `base`, computed from the text alone.
 fn resolve(base: &str, path: &str) -> String {
     let joined = if path.starts_with('/') {
         path.to_owned()
@@ -224,9 +224,9 @@ fn resolve(base: &str, path: &str) -> String {
     format!("/{}", segments.join("/"))
 }
 
-/// Reads a file of bounded size. What would block, such as a named pipe, counts as unreadable.
+/// Reads a file of bounded size. A file that would block, such as a named pipe, counts as unreadable.
 fn read(path: &str) -> SourcePlanLookup {
-    // Whatever hides the file, a missing folder or a forbidden one, counts as its absence.
+    // An inaccessible file, as in a missing or forbidden folder, counts as missing.
     let Ok(metadata) = fs::metadata(path) else {
         return SourcePlanLookup::Missing;
     };
@@ -244,7 +244,7 @@ fn read_file(path: &str, metadata: &fs::Metadata) -> Result<Vec<u8>, String> {
         return Err("EINVAL: not a regular file, open".to_owned());
     }
     let mut bytes = Vec::new();
-    // It may grow while it is read.
+    // The file may grow during the read.
     if metadata.len() <= MAX_BYTES as u64 {
         File::open(path)
             .and_then(|file| file.take(MAX_BYTES as u64 + 1).read_to_end(&mut bytes))
@@ -269,7 +269,7 @@ fn describe(error: &io::Error, path: &str) -> String {
     format!("{code}: {text}, open '{path}'")
 }
 
-/// A pack's report and what it is about.
+/// A pack's report and its subject.
 struct CheckedPack {
     path: String,
     root: String,
@@ -295,7 +295,7 @@ fn check_pack(path: &str, root: String) -> CheckedPack {
     }
 }
 
-/// Looks up what the pack points to.
+/// Looks up the files that the pack refers to.
 fn look_up(pack: &OriginalPack, root: &str) -> DiskFacts {
     let source_plan = pack.source_plan().map(|plan| read(&resolve(root, plan)));
     let files: HashSet<String> = pack.files().collect();

@@ -10,28 +10,23 @@ use planwright_run::journal::{ChangeRecord, History};
 use planwright_run::revise::moves_between;
 use planwright_run::store::{PlanFile, PreparedChange, Store, UpdateError, overwrite};
 
-/// Why a plan file is as it was.
+/// Why a plan file was not changed.
 pub(crate) enum NotChanged<E> {
-    /// The change is not wanted.
+    /// The change was refused.
     Refused(E),
-    /// The file could not be read or written: what happened, and what to do.
-    Failed {
-        /// What happened.
-        message: String,
-        /// What to do.
-        help: &'static str,
-    },
+    /// The file could not be read or written.
+    Failed { message: String, help: &'static str },
 }
 
-/// What a command makes of a plan.
+/// A command's change of a plan.
 pub(crate) struct NewText {
     /// The new text.
     pub(crate) text: String,
-    /// The tasks that it is about, for the history.
+    /// The tasks that it concerns, for the history.
     pub(crate) tasks: Vec<String>,
-    /// What was said of them.
+    /// Their note.
     pub(crate) note: Option<String>,
-    /// The gates that are closed, and that the original does not ask.
+    /// The closed gates, which the original does not check.
     pub(crate) passed_gates: Vec<String>,
 }
 
@@ -67,7 +62,7 @@ pub(crate) fn change_plan<E>(
             }
         }))
     };
-    // The original replaces the file by a rename, whatever its mode, which stays.
+    // The original renames a new file over the old one, regardless of its mode, which stays.
     let store = Store {
         replaces_protected: true,
         ..Store::default()
@@ -84,13 +79,13 @@ fn failed<E>(command: &str, error: &dyn std::error::Error, help: &'static str) -
     NotChanged::Failed { message, help }
 }
 
-/// Gives a small file a text: a reader sees the old one or the new one, never a part. The folder is made where it is missing.
+/// Writes a small file: a reader sees the old or the new text, never a part. Creates a missing folder.
 pub(crate) fn write_state(folder: &Path, name: &str, text: &str) -> io::Result<()> {
     std::fs::create_dir_all(folder)?;
     overwrite(&folder.join(name), text)
 }
 
-/// Removes a file and returns whether it was there.
+/// Removes a file and returns whether it existed.
 pub(crate) fn remove(path: &Path) -> io::Result<bool> {
     match DiskFiles.remove(path) {
         Ok(()) => Ok(true),

@@ -19,15 +19,15 @@ enum Event {
     Piece(String),
     Tool(String, String),
     Error(String),
-    /// How the agent ended, and what it reported at last.
+    /// The agent's status, and its final message.
     Result(String, String),
-    /// What is in no form that is known, as it is written.
+    /// A line in an unknown form, unchanged.
     Other(String),
-    /// Nothing that people need to see.
+    /// An event without output.
     Silent,
 }
 
-/// Keys of a tool's input that tell what it is used on.
+/// Keys of a tool's input that name its subject.
 const ABOUT: [&str; 9] = [
     "command",
     "cmd",
@@ -41,7 +41,7 @@ const ABOUT: [&str; 9] = [
 ];
 
 impl AgentLog {
-    /// Returns a line for people, as a text without a break at its end. None where nothing of it is shown.
+    /// Returns a line for people, as text without a final line break. None if nothing of it is shown.
     pub(crate) fn line(&mut self, line: &str, width: usize) -> Option<String> {
         let events = events_of(line.trim());
         let Some(events) = events else {
@@ -68,7 +68,7 @@ impl AgentLog {
         shown
     }
 
-    /// Returns the text that is left.
+    /// Returns the remaining text.
     pub(crate) fn end(&mut self, width: usize) -> Option<String> {
         let text = std::mem::take(&mut self.pieces);
         if !text.trim().is_empty() {
@@ -99,7 +99,7 @@ fn drawn(event: &Event, width: usize) -> Option<String> {
         Event::Tool(name, about) => {
             let line = format!("tool: {} {}", one_line(name), one_line(about));
             let line = line.trim_end();
-            // A cut is counted in characters: wide ones take two columns.
+            // The cut counts characters: wide ones take two columns.
             let most = if columns(line) > line.chars().count() {
                 width / 2
             } else {
@@ -113,7 +113,7 @@ fn drawn(event: &Event, width: usize) -> Option<String> {
     }
 }
 
-/// Returns what a line reports; none where it is no event of a format that is known.
+/// Returns the events of a line; none if it is no event of a known format.
 fn events_of(line: &str) -> Option<Vec<Event>> {
     if !line.starts_with('{') {
         return None;
@@ -152,13 +152,13 @@ fn text<'v>(value: &'v Value, key: &str) -> &'v str {
     value.get(key).and_then(Value::as_str).unwrap_or_default()
 }
 
-/// Returns a text without what would do something to a terminal. What stands before a carriage return is a line of its own.
+/// Returns a text without terminal control sequences. Text before a carriage return becomes a line of its own.
 fn as_written(text: &str) -> String {
     let lines = text.split(['\n', '\r']).map(harmless_line);
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// Returns the blocks of a message; a message that is one text is one block. None where it has no content.
+/// Returns the blocks of a message; a plain text is one block. None without content.
 fn blocks(event: &Value) -> Option<Vec<Value>> {
     match event.get("message")?.get("content")? {
         Value::Array(blocks) => Some(blocks.clone()),
@@ -176,7 +176,7 @@ fn assistant_block(block: &Value) -> Event {
     }
 }
 
-/// Returns what a tool answered, where that is an error.
+/// Returns the error of a tool, if its result is one.
 fn answer_block(block: &Value) -> Event {
     if block.get("is_error").and_then(Value::as_bool) != Some(true) {
         return Event::Silent;
@@ -245,7 +245,7 @@ fn gemini_message(event: &Value) -> Event {
     }
 }
 
-/// Reads the use of a tool by Gemini CLI, or by opencode.
+/// Parses the use of a tool in the output of Gemini CLI, or of opencode.
 fn tool_use(event: &Value) -> Event {
     let Some(part) = event.get("part") else {
         return Event::Tool(text(event, "tool_name").to_owned(), about(event.get("parameters")));
@@ -260,7 +260,7 @@ fn tool_use(event: &Value) -> Event {
     }
 }
 
-/// Returns what a tool is used on.
+/// Returns the subject of a tool's use.
 fn about(input: Option<&Value>) -> String {
     let Some(input) = input else {
         return String::new();

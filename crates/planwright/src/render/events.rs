@@ -1,4 +1,4 @@
-//! The events of a run, one line each for people. Makes all text of the log harmless.
+//! The events of a run, one line each for people. Removes control sequences from all text of the log.
 
 use planwright_run::runs::{
     AgentChoiceRecord, AttemptRecord, Begun, Conflicted, Finished, Merged, Outcome, Projected, Replanned,
@@ -11,10 +11,10 @@ use planwright_verbs::text::{clock, count, cut, duration, money, one_line, short
 use super::terminal::Paint;
 use super::wrap::hanging;
 
-/// How much of a text of the log a line holds.
+/// How much of a text from the log is shown in a line.
 const MOST: usize = 160;
 
-/// Returns a record in words: when, which task, what happened; broken between words for a width.
+/// Returns a record in words: time, task and event; wrapped for a width.
 pub(crate) fn line(record: &RunRecord, paint: Paint, width: usize) -> String {
     let task = task_of(&record.event).map_or(String::new(), |task| cut(&shown_name(task), 24));
     let time = paint.dim(&one_line(&clock(&record.time)));
@@ -76,7 +76,7 @@ fn what(event: &RunEvent, paint: Paint) -> String {
     }
 }
 
-/// Says that work does not fit what has landed, and what follows.
+/// Returns the words for a conflict with landed work, and what follows.
 pub(crate) fn conflicted_words(conflicted: &Conflicted, paint: Paint) -> String {
     let next = match conflicted.resolution {
         Some(nth) => format!("its agent resolves that (resolution {nth})"),
@@ -296,6 +296,6 @@ fn list(names: &[String]) -> String {
 }
 
 fn short(text: &str) -> String {
-    // A long text need not be cleaned to its end.
+    // A long text is cut before it is cleaned.
     cut(&one_line(&cut(text, 4 * MOST)), MOST)
 }

@@ -1,4 +1,4 @@
-//! Findings as a compiler prints them: headline, place, excerpt with carets, related places, advice.
+//! Findings in the style of a compiler: headline, place, excerpt with carets, related places, help.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -18,19 +18,19 @@ const MAX_OF_A_RULE: usize = 5;
 /// How many related places are shown.
 const MAX_RELATED: usize = 8;
 
-/// Lines longer than this are shown in part.
+/// Longer lines are shown in part.
 const MAX_LINE: usize = 4096;
 
-/// Who shows findings, which decides what is offered with them: each verb has its own options.
+/// The verb that shows findings, which decides the suggested options.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Teller {
-    /// `check`, which fixes plans and shows all findings where it is asked to.
+    /// `check`, which fixes plans, and shows all findings on request.
     Check,
-    /// `check --all`: every finding, however often it repeats.
+    /// `check --all`: every finding, including repeated ones.
     CheckAll,
-    /// Another verb, of findings that `check` has as well.
+    /// Another verb, with findings that `check` has as well.
     Other,
-    /// A verb that reports what it does to a plan; no other command can repeat it.
+    /// A verb that reports its own effects on a plan; no other command can repeat them.
     RunState,
 }
 
@@ -44,7 +44,7 @@ impl Teller {
         }
     }
 
-    /// Returns how to have a fix applied.
+    /// Returns how to apply a fix.
     fn fix(self, safety: Safety, path: &str) -> String {
         match (self, safety) {
             (Teller::Check | Teller::CheckAll, Safety::Safe) => "--fix".to_owned(),
@@ -64,7 +64,7 @@ fn named(path: &str) -> String {
     }
 }
 
-/// Draws an error about a file, at the place that is in the way.
+/// Draws an error about a file, with an excerpt of the obstacle.
 pub(crate) fn refusal(
     path: &str,
     source: &SourceText,
@@ -87,7 +87,7 @@ pub(crate) fn refusal(
     format!("{}\n", page.renderer.render(&[group]))
 }
 
-/// Draws the findings of one file. Repeated ones are counted, unless all are wanted.
+/// Draws the findings of one file. Repeated ones are counted, unless all are requested.
 pub(crate) fn file_findings(found: &FileFindings, teller: Teller, paint: Paint, width: usize) -> String {
     findings(&found.path, &found.source, &found.findings, teller, paint, width)
 }
@@ -133,7 +133,7 @@ pub(crate) fn findings(
     out
 }
 
-/// Returns "error" or "errors", as the number wants it.
+/// Returns "error" or "errors", depending on the number.
 pub(crate) fn plural(severity: Severity, n: usize) -> String {
     let word = severity.as_str();
     if n == 1 { word.to_owned() } else { format!("{word}s") }
@@ -192,12 +192,12 @@ impl<'a> FindingsPage<'a> {
             group = group.element(Level::HELP.with_name(Some("fix")).message(offer));
         }
         let drawn = self.renderer.render(&[group]);
-        // Of a part of a line the drawing leaves the place open, in a line of its own.
+        // For a part of a line, the drawing leaves the location open, on a line of its own.
         let lines = drawn.lines().filter(|line| !is_open_place(line));
         lines.collect::<Vec<&str>>().join("\n")
     }
 
-    /// Adds a place with the line it is on; only the part around it where the line is very long.
+    /// Adds a place with its line; if the line is very long, with only the part around the place.
     fn place<'g>(&self, group: Group<'g>, span: Span, label: &str, kind: AnnotationKind) -> Group<'g> {
         let position = self.index.position(span.start);
         let line = self.index.line_span(position.line);
@@ -222,23 +222,23 @@ impl<'a> FindingsPage<'a> {
         if is_whole {
             return group.element(snippet.path(path));
         }
-        // The drawing would count columns in the part that is shown, so the place is given apart.
+        // The drawing would count columns in the shown part, so the location is passed separately.
         let origin = Origin::path(path).line(position.line).char_column(position.column);
         group.element(origin).element(snippet)
     }
 }
 
-/// Returns whether a line of a drawing, colours or not, is nothing but the sign for a place.
+/// Returns whether a line of a drawing, with or without colours, consists only of the mark for a location.
 fn is_open_place(line: &str) -> bool {
     let mut parts = line.split('\u{1b}');
     let first = parts.next().unwrap_or_default();
-    // Each of the others begins with a colour, which ends with an `m`.
+    // Each other part begins with a colour, which ends with an `m`.
     let others = parts.map(|part| part.split_once('m').map_or(part, |(_, rest)| rest));
     let visible: String = std::iter::once(first).chain(others).collect();
     visible.trim() == ":::"
 }
 
-/// Returns a part of a line with the marked bytes in it, safe to print and byte for byte as long.
+/// Returns the part of a line with the marked bytes, safe to print and with the same byte length.
 fn window(text: &str, start: usize, end: usize) -> (String, usize, usize) {
     let start = text.floor_char_boundary(start.min(text.len()));
     let end = text.floor_char_boundary(end.clamp(start, text.len()));
@@ -251,7 +251,7 @@ fn window(text: &str, start: usize, end: usize) -> (String, usize, usize) {
     (shown, start - from, end.min(to) - from)
 }
 
-/// Replaces what the drawing does not escape itself by characters of the same length, so that carets stay in place.
+/// Replaces characters that the drawing does not escape by others of the same length, so that carets stay in place.
 fn harmless(text: &str) -> Cow<'_, str> {
     if text.chars().all(|c| is_visible(c) || c == '\t') {
         return Cow::Borrowed(text);

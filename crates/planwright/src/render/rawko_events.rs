@@ -14,7 +14,7 @@ use serde_json::Number;
 use super::run::Sink;
 use super::terminal::harmless_json;
 
-/// What happens to a plan and its steps, as the specification has it.
+/// An event of a plan or a step, in the specification's form.
 #[derive(Serialize)]
 #[serde(tag = "type")]
 enum PlanEvent<'e> {
@@ -44,7 +44,7 @@ enum PlanEvent<'e> {
     },
 }
 
-/// A plan in the specification's fields. What a dialect does not hold is left out, or follows from what it does.
+/// A plan in the specification's fields. Fields that a dialect does not have are omitted, or derived.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct RawkoPlan {
@@ -108,7 +108,7 @@ struct RawkoMetadata {
 }
 
 impl RawkoPlan {
-    /// Tells a plan. `name` stands for its id where it has none.
+    /// Converts a plan. `name` replaces a missing id.
     pub(crate) fn new(plan: &Plan, links: &Links, name: &str) -> Self {
         let text = |field: Field| plan.head_str(field).map(str::to_owned);
         let number = |field: Field| plan.head_value(field).and_then(|value| whole(plan, value));
@@ -156,7 +156,7 @@ impl RawkoStep {
 }
 
 impl RawkoMetadata {
-    /// Tells what else a plan says of itself; none where it says nothing.
+    /// Converts a plan's further fields; none if it has none.
     fn new(plan: &Plan) -> Option<Self> {
         let list = |field: Field| plan.head_value(field).and_then(|value| texts(plan, value));
         let complexity = plan.head_value(Field::Complexity);
@@ -189,10 +189,10 @@ fn whole(plan: &Plan, value: FieldValue) -> Option<Number> {
     }
 }
 
-/// The words that the specification has for plans.
+/// The specification's words for the status of a plan.
 const STATUSES: &[&str] = &["draft", "in_progress", "complete", "failed", "replanning"];
 
-/// Returns the plan's own status where it is one of the specification's, else what follows from its tasks.
+/// Returns the plan's own status if it is one of the specification's, otherwise the one that follows from its tasks.
 fn status_of(plan: &Plan, links: &Links) -> String {
     let own = plan.head_str(Field::Status).filter(|own| STATUSES.contains(own));
     own.map_or_else(
@@ -220,17 +220,17 @@ fn step_status(status: Status) -> &'static str {
     }
 }
 
-/// Turns the records of a run into the specification's events.
+/// Converts the records of a run to the specification's events.
 pub(crate) struct RawkoEvents {
     plan: RawkoPlan,
-    /// Where each task stands, by its name.
+    /// The index of each task, by its name.
     indices: HashMap<String, usize>,
-    /// The stage of each task; equal for all where the plan has none.
+    /// The stage of each task; all are equal if the plan has none.
     stages: Vec<u32>,
     run_state: RunState,
-    /// Tasks that have started and of whose end was not told.
+    /// Tasks that have started and whose end was not reported.
     open: HashSet<String>,
-    /// Whether the client got the plan from the process that runs it; none where the events come from the log alone.
+    /// Whether the client received the plan from the process that runs it; none if the events come from the log alone.
     is_known: Option<bool>,
 }
 
@@ -247,7 +247,7 @@ impl RawkoEvents {
         }
     }
 
-    /// Goes on with a plan that the client was told of, as the one that has taken another's place, or was not.
+    /// Continues with a plan that the client already received, as a replacement of another one, or did not.
     pub(crate) fn knowing_plan(self, is_known: bool) -> Self {
         RawkoEvents {
             is_known: Some(is_known),
@@ -255,7 +255,7 @@ impl RawkoEvents {
         }
     }
 
-    /// Returns the lines for a record, without their ends.
+    /// Returns the lines for a record, without line breaks.
     pub(crate) fn take(&mut self, record: &RunRecord) -> Vec<String> {
         self.run_state.apply(record);
         let mut lines = Vec::new();
@@ -270,13 +270,13 @@ impl RawkoEvents {
                 for task in self.before(&attempt.task) {
                     lines.extend(self.settle(&task, true));
                 }
-                // Another attempt goes on with what has started.
+                // Another attempt continues the started step.
                 if self.open.insert(attempt.task.clone()) {
                     let started = self.index(&attempt.task);
                     lines.extend(started.and_then(|step_index| line(&PlanEvent::StepStarted { step_index })));
                 }
             }
-            // What a task came to is certain when the plan file says so: before that it may be tried again, merged, or looked at.
+            // The result of a task is certain when the plan file has it: before that it may be retried, land, or be reviewed.
             RunEvent::Projected(projected) => {
                 for task in &projected.tasks {
                     lines.extend(self.settle(task, false));
@@ -296,8 +296,8 @@ impl RawkoEvents {
         self.indices.get(task).copied()
     }
 
-    /// Returns the tasks that have started and are certainly over when another one begins: what it depends on, earlier stages,
-    /// and everything where tasks run one after another. Clients follow steps in that order.
+    /// Returns the started tasks that have certainly ended when another one starts: its dependencies, earlier stages, and all tasks if they
+    /// run one after another. Clients expect steps in that order.
     fn before(&self, task: &str) -> Vec<String> {
         let Some(begins) = self.index(task) else {
             return Vec::new();
@@ -308,7 +308,7 @@ impl RawkoEvents {
         self.open_where(|ix| ix != begins && (is_one_by_one || depends_on.contains(&ix) || stage(ix) < stage(begins)))
     }
 
-    /// Returns tasks of whose end was not told, in the order of the plan.
+    /// Returns tasks whose end was not reported, in the order of the plan.
     fn open_where(&self, is_wanted: impl Fn(usize) -> bool) -> Vec<String> {
         let known = self.open.iter().filter_map(|task| Some((self.index(task)?, task)));
         let mut wanted: Vec<(usize, &String)> = known.filter(|(ix, _)| is_wanted(*ix)).collect();
@@ -316,7 +316,7 @@ impl RawkoEvents {
         wanted.into_iter().map(|(_, task)| task.clone()).collect()
     }
 
-    /// Tells what a task came to, where that is certain.
+    /// Reports the result of a task, if it is certain.
     fn settle(&mut self, task: &str, is_over: bool) -> Option<String> {
         let step_index = self.index(task).filter(|_| self.open.contains(task))?;
         let known = self.run_state.task(task)?;
@@ -341,19 +341,19 @@ impl RawkoEvents {
     }
 }
 
-/// Returns whether what a task made is where it belongs: what works on a branch of its own is done when that is merged.
+/// Returns whether a task's work has landed: a task with its own branch is done after its landing.
 fn is_merged(task: &TaskRun) -> bool {
     task.last()
         .is_none_or(|attempt| attempt.checkout.branch.is_none() || attempt.landed().is_some())
 }
 
-/// Returns the line that tells of a new version of a plan.
+/// Returns the line for a new version of a plan.
 pub(crate) fn plan_replanned(plan: &Plan, links: &Links, name: &str) -> Option<String> {
     let new_plan = &RawkoPlan::new(plan, links, name);
     line(&PlanEvent::PlanReplanned { new_plan })
 }
 
-/// Returns an event as a line; nothing in its strings can drive a terminal.
+/// Returns an event as a line without terminal control sequences.
 fn line(event: &PlanEvent<'_>) -> Option<String> {
     let json = serde_json::to_string(event).ok()?;
     Some(harmless_json(&json).into_owned())
@@ -520,12 +520,12 @@ mod tests {
                 ],
                 vec![started, failed],
             ),
-            // A step that begins is told after what it waited for.
+            // A started step is reported after those that it waited for.
             (
                 vec![first(), done(), verified("0"), starting("1", 1, None), projected("0")],
                 vec![started, completed, r#"{"type":"STEP_STARTED","stepIndex":1}"#],
             ),
-            // What lies on a branch is not done yet.
+            // Work on a branch of its own is not done yet.
             (
                 vec![
                     branched(),

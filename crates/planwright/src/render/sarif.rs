@@ -91,7 +91,7 @@ fn location(path: &str, span: Option<Span>, index: &LineIndex<'_>) -> Value {
     json!({"physicalLocation": physical})
 }
 
-/// Escapes what may not stand in a URI; `/` separates.
+/// Escapes characters that a URI must not contain; `/` separates.
 fn uri(path: &str) -> String {
     let path = path.strip_prefix("./").unwrap_or(path).replace('\\', "/");
     let mut out = String::new();
@@ -104,7 +104,7 @@ fn uri(path: &str) -> String {
     out
 }
 
-/// Stays the same while the finding does, wherever its line moves to.
+/// Returns a fingerprint that stays the same when the finding's line moves.
 fn fingerprint(path: &str, diagnostic: &Diagnostic) -> String {
     let text = format!("{path}\0{}\0{}", diagnostic.rule.id, diagnostic.message);
     let digest = text.bytes().fold(0xcbf2_9ce4_8422_2325u64, |digest, byte| {

@@ -8,11 +8,11 @@ use planwright_run::redaction::Redaction;
 use planwright_verbs::text::{printable, without_sequences};
 use serde::Serialize;
 
-/// Removes the secrets of this process's environment, and what has the shape of a secret.
+/// Removes the secrets of this process's environment, and text with the shape of a secret.
 static OF_ENVIRONMENT: LazyLock<Redaction> =
     LazyLock::new(|| Redaction::of_environment(&std::env::vars_os().collect::<Vec<_>>()));
 
-/// Who reads what is printed.
+/// The reader of an output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Audience {
     /// A program, through a pipe or a file.
@@ -20,8 +20,7 @@ pub(crate) enum Audience {
     Person,
 }
 
-/// Returns a text as its readers need it: exact for programs; for people with tabs as they are, and everything else that a
-/// terminal acts on shown as escapes.
+/// Returns a text for its audience: exact for programs; for people with tabs, and with all other control characters as escapes.
 pub(crate) fn addressed(text: &str, audience: Audience) -> Cow<'_, str> {
     if audience == Audience::Program {
         return Cow::Borrowed(text);
@@ -33,11 +32,11 @@ pub(crate) fn addressed(text: &str, audience: Audience) -> Cow<'_, str> {
     Cow::Owned(lines.collect())
 }
 
-/// Returns a line of a program's output as it is shown to people: colours and other sequences for terminals are left out, what
-/// was overwritten on the same line too, tabs stay, and whatever else a terminal acts on is shown as escapes.
+/// Returns a line of a program's output for people. Colours and other control sequences are removed, and so is overwritten text. Tabs stay,
+/// and other control characters become escapes.
 pub(crate) fn harmless_line(line: &str) -> String {
     let plain = without_sequences(line.trim_end_matches(['\r', '\n']));
-    // A secret with a colour in it, as `grep --color` writes one, shows itself only now.
+    // A secret with a colour in it, as `grep --color` prints one, is only visible now.
     let plain = match plain {
         Cow::Owned(plain) => Cow::Owned(OF_ENVIRONMENT.text(&plain).into_string()),
         plain => plain,
@@ -47,7 +46,7 @@ pub(crate) fn harmless_line(line: &str) -> String {
     parts.join("\t")
 }
 
-/// Returns a line of JSON in which nothing can drive a terminal or the runner of a workflow; it says the same.
+/// Returns an equivalent line of JSON without control sequences for a terminal or commands for a workflow's runner.
 pub(crate) fn harmless_json(json: &str) -> Cow<'_, str> {
     if json.chars().all(is_visible) && !json.contains("##") {
         return Cow::Borrowed(json);
@@ -57,7 +56,7 @@ pub(crate) fn harmless_json(json: &str) -> Cow<'_, str> {
     Cow::Owned(without_commands(out))
 }
 
-/// Two number signs stand in strings only, where JSON has an escape for the second one.
+/// Two number signs only occur in strings, where JSON has an escape for the second one.
 fn without_commands(json: String) -> String {
     match json.contains("##[") || json.contains("##vso[") {
         true => json.replace("##[", "#\\u0023[").replace("##vso[", "#\\u0023vso["),
@@ -65,7 +64,7 @@ fn without_commands(json: String) -> String {
     }
 }
 
-/// Such characters stand in strings only, where JSON has an escape for each.
+/// Such characters only occur in strings, where JSON has an escape for each.
 fn push_json(out: &mut String, c: char) {
     if is_visible(c) {
         out.push(c);
@@ -77,7 +76,7 @@ fn push_json(out: &mut String, c: char) {
     }
 }
 
-/// Returns a value as JSON over several lines, ending with one; nothing in its strings can drive a terminal.
+/// Returns a value as JSON over several lines, with a final line break, and without terminal control sequences.
 pub(crate) fn json_text(value: &impl Serialize) -> serde_json::Result<String> {
     let text = serde_json::to_string_pretty(value)?;
     let mut out = String::with_capacity(text.len() + 1);

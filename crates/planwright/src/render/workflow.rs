@@ -1,29 +1,28 @@
 //! Prevents CI runners from reading text for people as commands, such as `::` in GitHub Actions and `##vso[` in Azure Pipelines.
 //!
-//! It looks at whole lines where they are written, so that no renderer has to know about it. It also sees text that was wrapped
-//! or joined.
+//! It checks whole lines when they are written, so that no renderer needs to know about it. It also sees text that was wrapped or joined.
 
 use std::borrow::Cow;
 use std::io::{self, Write};
 
-/// Follows the lines of a stream, and puts a backslash into what would be a command.
+/// Tracks the lines of a stream, and inserts a backslash into text that would be a command.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct LineGuard {
     start: LineStart,
     prefix: Prefix,
 }
 
-/// How a line begins, as far as it is written.
+/// The start of a line, as far as it is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum LineStart {
-    /// With nothing, or with what a runner may skip.
+    /// Empty, or only characters that a runner may skip.
     #[default]
     Blank,
-    /// With a colour: the escape character, or what follows it.
+    /// In a colour: the escape character, or the sequence after it.
     Escape,
     Colour,
     Colon,
-    /// With something that begins no command.
+    /// Text that begins no command.
     Ink,
 }
 
@@ -40,12 +39,12 @@ enum Prefix {
 }
 
 impl LineGuard {
-    /// Returns bytes as they may be written next.
+    /// Returns bytes that are safe to write next.
     pub(crate) fn guarded<'b>(&mut self, bytes: &'b [u8]) -> Cow<'b, [u8]> {
         let mut out = Vec::new();
         let mut n_taken = 0;
         for (at, &byte) in bytes.iter().enumerate() {
-            // Three colons begin no command, and mark places in findings.
+            // Three colons begin no command, and mark locations in findings.
             let is_third_next = byte == b':' && bytes.get(at + 1) == Some(&b':');
             if self.completes_command(byte) && !is_third_next {
                 out.extend_from_slice(bytes.get(n_taken..at).unwrap_or_default());
@@ -60,14 +59,14 @@ impl LineGuard {
         Cow::Owned(out)
     }
 
-    /// Takes note of bytes that are written as they are.
+    /// Records bytes that are written unchanged.
     pub(crate) fn pass(&mut self, bytes: &[u8]) {
         for &byte in bytes {
             self.completes_command(byte);
         }
     }
 
-    /// Takes the next byte; returns whether what it ends would be a command.
+    /// Takes the next byte; returns whether it would complete a command.
     fn completes_command(&mut self, byte: u8) -> bool {
         let is_second_colon = self.start == LineStart::Colon && byte == b':';
         let is_bracket = byte == b'[' && matches!(self.prefix, Prefix::Hashes | Prefix::Vso);
@@ -94,7 +93,7 @@ impl LineGuard {
     }
 }
 
-/// A stream for people whose lines are no commands.
+/// A stream for people whose lines are never commands.
 #[derive(Debug)]
 pub(crate) struct GuardedWriter<W> {
     inner: W,

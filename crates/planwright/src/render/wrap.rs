@@ -1,4 +1,4 @@
-//! Wraps text at a number of columns: between words, and never within a command that users type.
+//! Wraps text at a number of columns: between words, and never inside a command that users type.
 
 use planwright_verbs::text::{columns, without_sequences};
 
@@ -7,8 +7,8 @@ pub(crate) fn wrapped(text: &str, width: usize) -> Vec<String> {
     wrapped_after(text, width, width)
 }
 
-/// Returns a line that begins with `start`, broken between words. What follows a break stands below the text; below a start that
-/// takes more than half of the width it is indented by four columns. Neither text has line breaks of its own.
+/// Returns a line that begins with `start`, wrapped. Wrapped text is aligned with the text. After a start that takes more than half of the
+/// width, it is indented by four columns. Neither text contains line breaks.
 pub(crate) fn hanging(start: &str, text: &str, width: usize) -> String {
     let used = shown_columns(start);
     let indent = if used > width / 2 { 4 } else { used };
@@ -18,13 +18,13 @@ pub(crate) fn hanging(start: &str, text: &str, width: usize) -> String {
     format!("{start}{}", lines.join(&format!("\n{}", " ".repeat(indent))))
 }
 
-/// Returns a text broken between words; what follows a break is indented.
+/// Returns a wrapped text; further lines are indented.
 pub(crate) fn below(text: &str, indent: &str, width: usize) -> String {
     let lines = wrapped_after(text, width, width.saturating_sub(indent.len()));
     lines.join(&format!("\n{indent}"))
 }
 
-/// Returns text as lines, of which the first has a width of its own. It is empty where the first word fits only a later line.
+/// Returns text as lines; the first one has a different width. It is empty if the first word only fits a later line.
 fn wrapped_after(text: &str, first_width: usize, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     let mut line = String::new();
@@ -47,12 +47,12 @@ fn wrapped_after(text: &str, first_width: usize, width: usize) -> Vec<String> {
     lines
 }
 
-/// Returns how many columns a text takes whose colours are ours.
+/// Returns the width in columns of a text with our own colours.
 fn shown_columns(text: &str) -> usize {
     columns(&without_sequences(text))
 }
 
-/// Breaks each line of a text that is wider than this; what follows a break is indented as its line is.
+/// Wraps each line of a text that is wider than this; further lines have the indentation of their line.
 pub(crate) fn wrapped_lines(text: &str, width: usize) -> String {
     let lines = text.split('\n').map(|line| {
         let indent = &line[..line.len() - line.trim_start_matches(' ').len()];
@@ -67,8 +67,7 @@ pub(crate) fn wrapped_lines(text: &str, width: usize) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// Returns text cut to a number of columns at the end of a word, with an ellipsis; within a word where that is longer than half a
-/// line.
+/// Returns text cut to a number of columns at the end of a word, with an ellipsis; inside a word that is longer than half a line.
 pub(crate) fn cut_at_word(text: &str, width: usize) -> String {
     if columns(text) <= width {
         return text.to_owned();
@@ -82,7 +81,7 @@ pub(crate) fn cut_at_word(text: &str, width: usize) -> String {
     format!("{}…", kept.trim_end_matches([' ', ',', ';', ':']))
 }
 
-/// Returns the beginning of a text that takes at most this many columns.
+/// Returns the start of a text that takes at most this many columns.
 fn fit(text: &str, width: usize) -> &str {
     let mut taken = 0;
     let beyond = text.char_indices().find(|(_, c)| {
@@ -92,11 +91,11 @@ fn fit(text: &str, width: usize) -> &str {
     beyond.map_or(text, |(at, _)| &text[..at])
 }
 
-/// How commands begin that users type: they stay whole, however wide.
+/// The start of commands that users type: they are never wrapped.
 const TYPED: [&str; 3] = ["planwright ", "git ", "rm "];
 
-/// Splits text at spaces, but not between backticks, so that a command can be copied from one line. Each word comes with the
-/// spaces before it.
+/// Splits text at spaces, but not between backticks, so that a command can be copied from one line. Each word comes with the spaces before
+/// it.
 fn words(text: &str, width: usize) -> Vec<(&str, &str)> {
     let mut words = Vec::new();
     let mut rest = text.trim_start_matches(' ');
@@ -148,7 +147,7 @@ mod tests {
         assert_eq!(hanging("a: ", "one two  three", 11), "a: one two\n   three");
         assert_eq!(hanging("a: ", "one  two three", 13), "a: one  two\n   three");
         assert_eq!(hanging("  ", "", 20), "");
-        // A word that fits a line of its own is not squeezed in behind the start.
+        // A word that fits a line of its own is not squeezed in after the start.
         assert_eq!(
             hanging("a long start  ", "unbreakable", 16),
             "a long start\n    unbreakable"

@@ -1,4 +1,4 @@
-//! The GitHub Action: its steps are run as a runner runs them, with the built binary in place of an installed one.
+//! The GitHub Action: its steps run as on a runner, with the built binary in place of an installed one.
 
 use std::path::Path;
 use std::process::Command;
@@ -18,7 +18,7 @@ struct Step {
     variables: Vec<(String, String)>,
 }
 
-/// Reads the steps of `action.yml`; inputs that are not given have their defaults.
+/// Reads the steps of `action.yml`; missing inputs have their defaults.
 fn steps(inputs: &[(&str, &str)]) -> Vec<Step> {
     let text = std::fs::read_to_string(repository().join("action.yml")).expect("a readable file");
     let parsed = yaml::parse(&SourceText::new(text));
@@ -60,7 +60,7 @@ fn steps(inputs: &[(&str, &str)]) -> Vec<Step> {
     steps.collect()
 }
 
-/// Runs the step with this name in a workspace, as a runner does; none where there is no bash, which is said.
+/// Runs the step with this name in a workspace, like a runner; none without bash, with a note.
 #[expect(clippy::print_stderr, reason = "a skipped test must say that it was skipped")]
 fn run_step(test: &str, sandbox: &Sandbox, name: &str, inputs: &[(&str, &str)]) -> Option<Ran> {
     let step = steps(inputs)
@@ -90,7 +90,7 @@ fn run_step(test: &str, sandbox: &Sandbox, name: &str, inputs: &[(&str, &str)]) 
     })
 }
 
-/// Makes a workspace where the binary stands at the place that the action installs it to.
+/// Creates a workspace with the binary at the action's installation path.
 fn workspace(files: &[(&str, &str)]) -> Sandbox {
     let sandbox = Sandbox::with(files);
     let folder = sandbox.path().join(".runner/planwright/bin");
@@ -166,7 +166,7 @@ fn inputs_of_the_action_are_data() {
     let Some(ran) = run_step("inputs_of_the_action_are_data", &sandbox, "Check plans", &inputs) else {
         return;
     };
-    // The second line is the name of a file, which is not there.
+    // The second line is the name of a missing file.
     let ran = ran.exits(3);
     assert!(ran.stdout.contains("file=--fix,"), "{}", ran.text());
     assert_eq!(ran.stdout.lines().count(), 1, "{}", ran.text());

@@ -1,4 +1,4 @@
-//! What verbs advise: the commands that they print work when they are pasted, in the state in which they are printed.
+//! The commands that verbs print work when they are pasted, in the state in which they are printed.
 
 use crate::plans;
 use crate::run::{aimi, clido};
@@ -96,7 +96,7 @@ fn a_failed_opencrabs_task_shows_the_error_of_its_last_attempt() {
         .run(&["import", "idea.json", "--dialect", "opencrabs", "--out", "plan.json"])
         .exits(0);
     sandbox.run(&["approve", "plan.json"]).text();
-    // It is tried again a few times before it has failed.
+    // It is tried again a few times before it fails.
     for _ in 0..4 {
         sandbox.run(&["start", "1", "-p", "plan.json"]);
         sandbox.run(&["fail", "1", "-p", "plan.json", "--note", "the build is red"]);

@@ -77,7 +77,7 @@ impl Workspace {
         found.cloned().expect("the story is there")
     }
 
-    /// Sets when a file was changed, so many seconds ago.
+    /// Sets the time of a file's last change, in seconds before now.
     pub(crate) fn age(&self, name: &str, seconds: u64) {
         let file = fs::File::options()
             .write(true)
@@ -421,7 +421,7 @@ fn no_byte_changes_that_need_not() {
             "\"failed\", \"n\":12345678901234567890, \"notes\":\"é \\\"q\\\"\" "
         )
     );
-    // Notes are kept by every other mark, and emptied by a failure without any.
+    // Every other mark keeps notes, and a failure without notes empties them.
     workspace.ask(&["mark-in-progress", "US-001"]);
     assert_eq!(workspace.story_after_bom("US-001")["notes"], "é \"q\"");
     workspace.ask(&["mark-failed", "US-001"]);

@@ -1,5 +1,5 @@
-//! Which file `planwright aimi-cli …` works on: how it is found and remembered, and what holds for files that are odd, damaged,
-//! linked to or protected.
+//! The file that `planwright aimi-cli …` works on: how it is found and remembered, and the handling of odd, damaged, linked and protected
+//! files.
 
 use std::fs;
 #[cfg(unix)]
@@ -381,6 +381,6 @@ fn a_write_protected_file_is_replaced_as_by_the_original() {
     assert!(workspace.0.read(FILE).contains("in_progress"));
     let mode = std::fs::metadata(&path).expect("metadata").permissions().mode();
     assert_eq!(mode & 0o777, 0o444, "its mode stays");
-    // Planwright's own verbs take the protection for what it says.
+    // Planwright's own verbs respect the protection.
     workspace.0.run(&["done", "US-001", "-p", FILE]).exits(3);
 }

@@ -1,4 +1,4 @@
-//! The verbs on whole plans and the word on a task, through the real binary.
+//! The verbs on whole plans and the review of a task, through the real binary.
 
 use planwright_run::files::DiskFiles;
 use planwright_run::journal::Header;
@@ -122,7 +122,7 @@ fn dialects_without_approval_name_the_alternative() {
     sandbox.run(&["start", "0", "-p", "plan-x"]).exits(1);
 }
 
-/// Leaves a task for review, as a run does.
+/// Leaves a task for review, like a run.
 fn leave_for_review(sandbox: &Sandbox, plan: &str, task: &str) -> RunPlace {
     let run = RunPlace::create(&DiskFiles, sandbox.path(), "2026-11-16T05:30:12Z").expect("a run");
     let header = Header {
@@ -177,7 +177,7 @@ fn arguments_are_resolved_to_plans_or_tasks() {
     assert!(as_task.contains("task `p` does not wait for review"), "{as_task}");
     let as_plan = sandbox.run(&["approve", "-p", "p"]).exits(1).stderr;
     assert!(as_plan.contains("cannot approve this plan"), "{as_plan}");
-    // A number is a task, though it may be a part of the plan's name; a path is a plan, though it is not there.
+    // A number is a task, even if it is a part of the plan's name; a path is a plan, even if it is missing.
     let sandbox = crab();
     let as_task = sandbox.run(&["approve", "1"]).exits(1).stderr;
     assert!(as_task.contains("task `1` does not wait for review"), "{as_task}");
@@ -212,7 +212,7 @@ fn a_plan_with_a_live_run_cannot_be_cancelled() {
         .exits(0)
         .is_as_in("approve-live-dry-run");
     drop(live);
-    // A process that another test is just starting holds for a moment what this one has let go.
+    // A process that another test is just starting briefly holds a lock that this one has released.
     let is_cancelled = (0..200).any(|_| {
         std::thread::sleep(std::time::Duration::from_millis(20));
         sandbox.run(&["cancel"]).status == Some(0)

@@ -1,11 +1,11 @@
-//! The arbiter: what it is told, what its answers lead to, and runs in which it chooses; and runs told in rawko's events.
+//! The arbiter: its brief, the effects of its answers, and runs in which it chooses; and runs reported in rawko's events.
 
 use planwright_run::runs::RunEvent;
 use serde_json::{Value, json};
 
 use crate::run::{Came, Workspace, clido, rawko};
 
-/// Two more agents: `judge`, who does what its script says, and `other`, who works as `mock` does.
+/// Two more agents: `judge`, which runs its script, and `other`, which works like `mock`.
 fn with_judge(workspace: &Workspace, run: &str, script: &str) {
     let path = workspace.aside("judge.sh");
     let awaits =
@@ -21,7 +21,7 @@ fn with_judge(workspace: &Workspace, run: &str, script: &str) {
     workspace.configure(run, &rest);
 }
 
-/// Returns what an agent is told that is asked for the first time.
+/// Returns the first prompt of an agent.
 fn question(workspace: &Workspace) -> String {
     let folder = workspace.root().join(".planwright/inquiries");
     let mut folders: Vec<_> = std::fs::read_dir(folder)
@@ -38,7 +38,7 @@ const SAYS_OTHER: &str = r#"echo 'Well, I think:
 {"agent": "other", "reason": "it is idle"}
 ```'"#;
 
-/// Returns who made the attempts of the last run, as `a other, b mock`.
+/// Returns the agents of the last run's attempts, as `a other, b mock`.
 fn takers(workspace: &Workspace) -> String {
     let records = workspace.records();
     let takers = records.iter().filter_map(|record| match &record.event {
@@ -142,7 +142,7 @@ fn an_unusable_answer_falls_back_with_a_remark() {
             "echo '{\"agent\": \"mock\", \"reason\": \"x\"} {\"agent\": \"judge\", \"reason\": \"x\"}'",
             "decides for several agents",
         ),
-        // Who repeats the question has decided nothing.
+        // An answer that repeats the question decides nothing.
         ("cat", "was not offered"),
         ("exit 1", "gave no answer"),
         ("echo 'error: 429 too many requests'; exit 1", "held up by its provider"),
@@ -154,7 +154,7 @@ fn an_unusable_answer_falls_back_with_a_remark() {
             .says(why)
             .says("the step itself asks for `other`");
     }
-    // The plan suggests an agent that does not exist: the default agent takes its place.
+    // The plan suggests an agent that does not exist: the default agent replaces it.
     workspace.edit("suggestedAgent: other", "suggestedAgent: nobody");
     with_judge(&workspace, "", "echo hm");
     let came = workspace
@@ -165,7 +165,7 @@ fn an_unusable_answer_falls_back_with_a_remark() {
         json.contains("\"agent\": \"mock\"") && json.contains("\"fallback\": \"the arbiter"),
         "{json}"
     );
-    // And where there is none either, there is no answer.
+    // Without a default agent either, there is no answer.
     let config = workspace.read("planwright.toml").replace("agent = \"mock\"\n", "");
     workspace.write("planwright.toml", config);
     workspace

@@ -1,4 +1,4 @@
-//! Attacks by those who write plans, checkouts and agents. Each test is about one bound: what is removed of it, the test finds.
+//! Attacks by authors of plans, checkouts and agents. Each test covers one protection, and fails if that is removed.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -14,7 +14,7 @@ use crate::plans;
 use crate::run::{Workspace, aimi, clido};
 use crate::sandbox::Sandbox;
 
-/// What would drive a terminal, in JSON's spelling.
+/// Control sequences for a terminal, in JSON's spelling.
 const EVIL: &str = "a\\u001b[2J\\u009b31m\\u202e\\u0007b";
 
 const PRECIOUS: &str = "precious\n";
@@ -61,7 +61,7 @@ fn plan() -> String {
     clido(&["a", "b a"])
 }
 
-/// Returns the paths of the state that a change makes, from the root of the workspace.
+/// Returns the paths of the state that a change creates, from the root of the workspace.
 fn state_files() -> Vec<PathBuf> {
     let sandbox = Sandbox::with(&[("plan.json", &plan())]);
     sandbox.run(&["start", "a", "-p", "plan.json"]).exits(0);
@@ -85,7 +85,7 @@ fn a_checkout_cannot_have_state_written_over_files_of_the_user() {
             let target = if leads_nowhere { "nothing" } else { "victim" };
             link(&outside.folder.path().join(target), &sandbox.path().join(&file));
             if target == "victim" && file.starts_with(".planwright/journal") {
-                // What is no journal is refused anyway; an empty file could be one.
+                // A file that is no journal is refused anyway; an empty file could be one.
                 fs::write(outside.victim(), "").expect("the folder is ours");
             }
             let ran = sandbox.run(&["start", "a", "-p", "plan.json"]).exits(3);
@@ -194,7 +194,7 @@ fn a_report_is_not_written_through_a_link() {
         ),
         (folder.join("report.html"), &["report"]),
     ] {
-        // A file without content is as good a place for a report as none.
+        // An empty file is as good a target for a report as none.
         for (target, victim) in [("victim", PRECIOUS), ("victim", ""), ("nothing", PRECIOUS)] {
             let outside = Outside::new();
             fs::write(outside.victim(), victim).expect("the folder is ours");
@@ -305,7 +305,7 @@ fn a_result_is_a_file_and_short() {
     }
 }
 
-/// Tries what agents may lay where planwright writes or reads next; none of it is followed or waited for.
+/// Tries traps that agents may put where planwright writes or reads next; none is followed or waited for.
 fn with_each_trap(is_over: impl Fn(&str, &Outside)) {
     for trap in ["ln -sf VICTIM", "rm -f TARGET; mkfifo"] {
         let outside = Outside::new();
@@ -323,7 +323,7 @@ fn with_each_trap(is_over: impl Fn(&str, &Outside)) {
     }
 }
 
-/// Lays a trap at a place that a shell finds.
+/// Creates a trap at a path, as a shell command.
 fn laid(trap: &str, target: &str) -> String {
     format!("{} {target}", trap.replace("TARGET", target))
 }
@@ -500,7 +500,7 @@ fn programs_of_a_checkout_are_not_found_by_name() {
     repository.runs(&["--isolation", "worktrees"]).exits(0);
     repository.does(&["worktrees"]).exits(0);
     assert!(!was_run.exists(), "a program of the checkout was run");
-    // Who names its path means it.
+    // A user who names its path wants it.
     workspace.write(
         "planwright.toml",
         "[agents.mock]\ncommand = [\"./house-agent\"]\n[run]\nagent = \"mock\"\n",

@@ -1,4 +1,4 @@
-//! Whatever a path leads to, every verb answers with a finding and a status of its own, and drives no terminal.
+//! For any target of a path, every verb answers with a finding and its exit code, and prints no control sequences.
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -39,7 +39,7 @@ const EXACT: &[&[&str]] = &[
     &["spec-first", "tasks", "validate", "--json", "{}"],
 ];
 
-/// Runs every reading verb on a plan, checks that each ends decently, and returns what `check` said.
+/// Runs every reading verb on a plan, checks that each ends properly, and returns the output of `check`.
 #[track_caller]
 fn read_by_all(sandbox: &Sandbox, plan: &str) -> Ran {
     for reader in READERS {
@@ -59,7 +59,7 @@ fn read_by_all(sandbox: &Sandbox, plan: &str) -> Ran {
     sandbox.run(&["check", plan])
 }
 
-/// Checks a file of these bytes: how `check` ends, and which finding it has.
+/// Checks a file of these bytes: the exit code of `check`, and its finding.
 #[track_caller]
 fn check_bytes(bytes: &[u8], status: i32, finding: &str) -> Ran {
     let sandbox = Sandbox::new();
@@ -264,7 +264,7 @@ fn raw() -> String {
     allowed.map(|c| format!("{c}[31m")).collect()
 }
 
-/// Checks that nothing in the output of any verb would drive a terminal, or turn its text around.
+/// Checks that the output of no verb contains control or bidirectional characters.
 #[track_caller]
 fn check_evil(text: &str, name: &str, task: &str) {
     let sandbox = Sandbox::with(&[(name, text), (".clido/plans/evil.json", text)]);
@@ -289,7 +289,7 @@ fn check_evil(text: &str, name: &str, task: &str) {
         let args: Vec<&str> = args.iter().map(String::as_str).collect();
         let ran = sandbox.run(&args);
         assert!(matches!(ran.status, Some(0..=3)), "{args:?}: {:?}", ran.text());
-        // JSON is data: what turns text around may stand in it, what drives a terminal may not.
+        // JSON is data: bidirectional characters are allowed in it, control characters are not.
         let is_data = args.iter().any(|arg| matches!(*arg, "--json" | "sarif"));
         let evil = EVIL.iter().filter(|c| c.is_control() || !is_data);
         let printed: Vec<char> = evil
@@ -411,7 +411,7 @@ fn escape_sequences_in_a_file_name() {
     sandbox.run(&["x\u{1b}[2J"]).exits(2).is_decent();
 }
 
-/// Replaces a file over and over while a test runs.
+/// Replaces a file repeatedly while a test runs.
 fn while_rewriting<T>(write: impl Fn(usize) + Sync, run: impl FnOnce() -> T) -> T {
     let is_over = AtomicBool::new(false);
     std::thread::scope(|scope| {
@@ -440,7 +440,7 @@ fn a_file_that_is_overwritten_while_it_is_read() {
     };
     while_rewriting(write, || {
         for _ in 0..15 {
-            // What is half written may be seen, and is then judged as it is.
+            // A half-written file may be read, and is then judged as it is.
             sandbox.run(&["check", "plan.json"]).is_decent();
             sandbox.run(&["show", "plan.json"]).is_decent();
         }

@@ -1,5 +1,4 @@
-//! Changes of plans where something is in the way: others who change them too, limits and protections of files, and files of the
-//! workspace that are not what they should be.
+//! Changes of plans with obstacles: other writers, limits and protections of files, and unexpected files in the workspace.
 
 use serde_json::Value;
 
@@ -28,7 +27,7 @@ fn sixteen_at_once_lose_nothing() {
     let sandbox = Sandbox::with(&[(file, &wide(N))]);
     let is_over = std::sync::atomic::AtomicBool::new(false);
     std::thread::scope(|scope| {
-        // A reader that takes no lock sees a whole plan at every instant.
+        // A reader without a lock always sees a whole plan.
         let reader = scope.spawn(|| {
             let mut n_reads = 0;
             while !is_over.load(std::sync::atomic::Ordering::Relaxed) {

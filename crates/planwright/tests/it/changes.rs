@@ -1,4 +1,4 @@
-//! The verbs that change a plan, through the real binary: what they write, and what they refuse.
+//! The verbs that change a plan, through the real binary: the written text, and the refusals.
 
 use serde_json::Value;
 
@@ -112,7 +112,7 @@ fn nothing_is_written_in_a_dry_run() {
 
 #[test]
 fn a_failure_names_the_attempt() {
-    // Of a large plan only the part that changes is read again.
+    // For a large plan, only the changed part is read again.
     for n_tasks in [1, 40] {
         let task = |n: usize| {
             format!(
@@ -146,7 +146,7 @@ fn dependent_tasks_can_be_removed_together_in_any_order() {
     for names in [["t1", "t2", "t3"], ["t3", "t1", "t2"], ["t2", "t3", "t1"]] {
         let sandbox = clido();
         sandbox.run(&["add", "Something else"]).exits(0);
-        // What stays holds on to what it depends on, whatever goes with it.
+        // A remaining task keeps its dependencies, whatever is removed with the other.
         sandbox.run(&["depend", "t4", "--on", "t3"]).exits(0);
         let line = sandbox.run(&["remove", names[0], names[1], names[2]]).exits(1);
         assert!(line.stderr.contains("others depend on it: `t4`"), "{}", line.stderr);
@@ -529,7 +529,7 @@ fn a_draft_of_a_pack_can_be_filled_in() {
     ]
     .concat();
     sandbox.run(&add).exits(0);
-    // What would end the fence of the contract is written otherwise.
+    // Text that would close the fence of the contract is escaped.
     sandbox
         .run(&["set", "T002", "goal=no ``` more", "-p", "draft.md"])
         .exits(0);
@@ -590,7 +590,7 @@ fn a_task_that_is_placed_after_another_is_said_not_to_depend_on_it() {
     assert!(added.stderr.contains(note), "{}", added.stderr);
     let command = note.split('`').nth(1).expect("a command").split(' ').skip(1);
     sandbox.run(&command.collect::<Vec<_>>()).exits(0);
-    // Where it does, there is nothing to say.
+    // If it does, no remark is needed.
     for options in [
         &["--after", "t1", "--on", "t1"][..],
         &["--after", "t2", "--depends-on", "t2"],

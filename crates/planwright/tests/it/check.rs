@@ -1,4 +1,4 @@
-//! `planwright check`: what it prints, what it fixes, how it ends.
+//! `planwright check`: its output, its fixes, its exit codes.
 
 use planwright::core::inspect::rules;
 use serde_json::Value;
@@ -542,7 +542,7 @@ fn plans_with_hard_links_are_not_fixed() {
     let ran = sandbox.run(&["check", "--fix", "plan.json", "third.json"]).exits(3);
     assert_eq!(sandbox.read("third.json"), FIXED);
     assert!(ran.stdout.contains("2 files checked"), "{}", ran.text());
-    // What the message advises is what helps.
+    // The printed command fixes the problem.
     std::fs::copy(at("plan.json"), at("copy.json")).expect("the folder is ours");
     std::fs::rename(at("copy.json"), at("plan.json")).expect("the folder is ours");
     sandbox.run(&["check", "--fix", "plan.json"]).exits(0);
@@ -575,7 +575,7 @@ fn a_file_that_is_too_large_is_a_problem_of_the_plan() {
     for args in [&["show", "large.json"][..], &["hash", "large.json"]] {
         sandbox.run(args).exits(1);
     }
-    // Beside it, what cannot be read is counted as that, and decides how the command ends.
+    // In addition, an unreadable file is counted as such, and decides the exit code.
     let worst = sandbox
         .run(&["check", "--json", "large.json", "gone.json"])
         .exits(3)
@@ -639,7 +639,7 @@ fn dissimilar_plans_are_not_suggested() {
             "{found}"
         );
     }
-    // Where there are no plans at all, the id names none either.
+    // Without any plans, the id names none either.
     let pointer = "task: Tidy\nplanId: p\nstatus: in_progress\n";
     let sandbox = Sandbox::with(&[(".rawko/current-task.yaml", pointer)]);
     sandbox.run(&["check", "--deny", "warnings"]).exits(1);

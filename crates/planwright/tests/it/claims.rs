@@ -1,4 +1,4 @@
-//! Who holds a task: owners, numbers, leases, taking over; and `retry`, which offers failed tasks again.
+//! The holders of tasks: owners, numbers, leases, taking over; and `retry`, which offers failed tasks again.
 
 use serde_json::Value;
 
@@ -78,7 +78,7 @@ fn only_the_holder_releases_a_task() {
         take_over(&sandbox, &["skip", &task, "-p", PLAN])["taken_over_from"],
         "ada"
     );
-    // One's own claim without a name, and what no claim is on.
+    // The user's own claim without a name, and tasks without a claim.
     sandbox.run(&["start", "b", "-p", PLAN]).exits(0);
     sandbox.run(&["reset", "b", "-p", PLAN]).exits(0);
     sandbox.run(&["skip", "b", "-p", PLAN, "--by", "bob"]).exits(0);
@@ -285,7 +285,7 @@ fn an_aimi_story_stays_failed_until_it_starts_again() {
     assert_eq!(sandbox.read(path), failed, "the file has no other legal pair");
     let offered = sandbox.run(&["next", path]).exits(0).stdout;
     assert!(offered.contains("US-001"), "{offered}");
-    // What only the history holds can be taken back as well.
+    // A change that only the history has can be undone as well.
     sandbox.run(&["undo", path]).exits(0);
     assert_eq!(sandbox.read(path), failed);
     sandbox.run(&["next", path]).exits(1);
@@ -340,7 +340,7 @@ fn a_task_that_another_owner_holds_is_neither_removed_nor_taken_back() {
     sandbox.run(&["start", "a", "-p", PLAN, "--by", "worker-1"]).exits(0);
     let refused = sandbox.run(&["remove", "a", "-p", PLAN, "--by", "bob"]).exits(1).stderr;
     assert!(refused.contains("worker-1"), "{refused}");
-    // The lease of the first claim is over, and the second does not change the file.
+    // The lease of the first claim has expired, and the second does not change the file.
     sandbox
         .run(&["start", "b", "-p", PLAN, "--by", "worker-2", "--lease", "1s"])
         .exits(0);

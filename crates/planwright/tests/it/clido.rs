@@ -178,7 +178,7 @@ fn saved_plans_are_run_by_their_ids() {
         .run(&["clido", "plan", "run", "early", "--plan-dry-run"])
         .exits(0);
     assert!(before.stdout.contains("round 1"), "{}", before.text());
-    // Options may stand before the id, and their values are no ids.
+    // Options may precede the id, and their values are no ids.
     let rounds = sandbox
         .run(&[
             "clido",

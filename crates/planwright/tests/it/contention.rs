@@ -1,4 +1,4 @@
-//! Sixteen writers, four runs, two people with editors and readers at one workspace. `cargo xtask contend` does it for longer.
+//! Sixteen writers, four runs, two users with editors and readers in one workspace. `cargo xtask contend` does it for longer.
 
 use std::path::Path;
 use std::time::Duration;

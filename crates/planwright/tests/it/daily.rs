@@ -1,4 +1,4 @@
-//! What users see every day: plans on one screen, help, aliases, histories, edits and completions.
+//! Everyday output: plans on one screen, help, aliases, histories, edits and completions.
 
 use crate::plans;
 use crate::sandbox::Sandbox;
@@ -253,7 +253,7 @@ fn an_edit_with_errors_is_kept_and_not_written() {
             .read(".planwright/unusable/plan-a1b2c3d4.json")
             .contains("\"t2\"")
     );
-    // The error is in the text that is kept, and so is the command that edits it again.
+    // The error is in the saved text, and so is the command that edits it again.
     let kept = ".planwright/unusable/plan-a1b2c3d4.json";
     assert!(!ran.stderr.contains(&format!("--> {CLIDO}")), "{}", ran.text());
     assert!(ran.stderr.contains(&format!("--> {kept}:")), "{}", ran.text());
@@ -398,7 +398,7 @@ fn undo_names_the_edit_that_would_be_lost() {
 
 const AIMI: &str = ".aimi/tasks/2026-03-03-charts-tasks.json";
 
-/// Returns the words that complete the last one.
+/// Returns the completions of the last word.
 fn completed(sandbox: &Sandbox, words: &[&str]) -> Vec<String> {
     let ran = sandbox.run(&[&["__complete"], words].concat()).exits(0);
     let lines = ran
@@ -444,7 +444,7 @@ fn plans_tasks_runs_and_agents_are_completed() {
     assert_eq!(completed(&sandbox, &["summary", ""]), Vec::<String>::new());
 }
 
-/// The script is tried in a real bash, where there is one.
+/// The script is tried in a real bash, if there is one.
 #[cfg(unix)]
 #[test]
 fn bash_completes_with_the_script() {

@@ -1,4 +1,4 @@
-//! The documentation as a whole: links that lead somewhere, and a word on every option.
+//! The documentation as a whole: valid links, and every option documented.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -38,13 +38,13 @@ fn prose(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Returns where the links of a page lead.
+/// Returns the targets of a page's links.
 fn links(text: &str) -> Vec<&str> {
     let ends = prose(text).flat_map(|line| line.split("](").skip(1));
     ends.filter_map(|rest| rest.split(')').next()).collect()
 }
 
-/// Returns the anchors of a page, as they are made of its headings.
+/// Returns the anchors of a page, from its headings.
 fn anchors(text: &str) -> Vec<String> {
     let headings = prose(text).filter(|line| line.starts_with('#'));
     headings
@@ -151,7 +151,7 @@ fn source_files() -> Vec<String> {
     found
 }
 
-/// Returns the paths of source files and modules that a page names, in prose and in diagrams.
+/// Returns the paths of source files and modules on a page, in prose and in diagrams.
 fn named_sources(page: &str) -> Vec<&str> {
     let words = page.split(|c: char| c.is_whitespace() || "`|,;:()".contains(c));
     let is_path = |word: &&str| {

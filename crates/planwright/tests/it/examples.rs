@@ -1,4 +1,4 @@
-//! The examples are carried out for real: a script edits their files, and cargo builds and tests what came of it.
+//! The examples run for real: a script edits their files, and cargo builds and tests the result.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -9,10 +9,10 @@ use serde_json::Value;
 
 use crate::sandbox::{Ran, Sandbox};
 
-/// An example, and what a run makes of it.
+/// An example, and the result of a run.
 struct Example {
     name: &'static str,
-    /// The tasks that are left to do.
+    /// The remaining tasks.
     tasks: &'static [&'static str],
     n_done_before: usize,
 }
@@ -62,7 +62,7 @@ fn copy(from: &Path, to: &Path) {
     for entry in std::fs::read_dir(from).expect("a folder").flatten() {
         let (from, to) = (entry.path(), to.join(entry.file_name()));
         match from.is_dir() {
-            // What a run of the example itself has left.
+            // Leftovers of a run in the example itself.
             true if ["target", ".planwright"].iter().any(|name| from.ends_with(name)) => {}
             true => copy(&from, &to),
             false => drop(std::fs::copy(&from, &to).expect("ours")),
@@ -70,7 +70,7 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// Returns what happened of a kind, from the JSON of a run.
+/// Returns the events of a kind, from the JSON of a run.
 fn events<'a>(records: &'a [Value], kind: &str) -> Vec<&'a Value> {
     let fitting = records.iter().filter(|record| record["kind"] == kind);
     fitting.map(|record| &record["body"]).collect()
@@ -100,7 +100,7 @@ fn cargo_tests_pass(folder: &Path) {
     assert!(!text.contains("running 0 tests"), "{text}");
 }
 
-/// Runs an example to its end, and returns what happened.
+/// Runs an example to its end, and returns the events.
 #[track_caller]
 fn is_carried_out(example: &Example) -> Vec<Value> {
     let sandbox = copy_of(example);
@@ -137,7 +137,7 @@ fn is_carried_out(example: &Example) -> Vec<Value> {
     records
 }
 
-/// Checks that the plan says that all of its tasks are done.
+/// Checks that all tasks of the plan are done.
 #[track_caller]
 fn all_is_done(sandbox: &Sandbox, example: &Example) {
     let shown = sandbox.run(&["show", "--json", example.name]).exits(0).json();
@@ -201,7 +201,7 @@ fn every_example_is_tried() {
     assert_eq!(found, tried);
 }
 
-/// Returns the files of a project with what they hold.
+/// Returns the files of a project with their content.
 fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut found = BTreeMap::new();
     for entry in std::fs::read_dir(folder).expect("a folder").flatten() {

@@ -1,9 +1,9 @@
-//! Exit statuses: for the same trouble the same one, whichever verb meets it.
+//! Exit codes: the same error gives the same code with every verb.
 
 use crate::plans;
 use crate::sandbox::Sandbox;
 
-/// Every verb that is about one plan, which is named in the place of `@`.
+/// Every verb about one plan, with `@` for the plan.
 const VERBS: &[&str] = &[
     "show @",
     "next @",
@@ -53,7 +53,7 @@ const VERBS: &[&str] = &[
     "stop @",
 ];
 
-/// Those that take the path of a file, and nothing else.
+/// Verbs that only take the path of a file.
 const OF_FILES: &[&str] = &[
     "check @",
     "convert @ --to rawko --out new.yaml",
@@ -62,7 +62,7 @@ const OF_FILES: &[&str] = &[
     "tasks derive @ --from plan.json --out new.md",
 ];
 
-/// Those of them that read a plan from standard input.
+/// Verbs that read a plan from standard input.
 const READ_INPUT: &[&str] = &[
     "show", "next", "why", "graph", "diff", "arbiter", "check", "convert", "import",
 ];
@@ -78,7 +78,7 @@ fn sandbox() -> Sandbox {
     sandbox
 }
 
-/// Runs verbs about something, and returns those that do not end with a status.
+/// Runs verbs with an argument, and returns those with another exit code.
 fn strangers(sandbox: &Sandbox, verbs: &[&str], about: &str, status: i32) -> Vec<String> {
     let mut strangers = Vec::new();
     for verb in verbs {
@@ -124,10 +124,10 @@ fn a_folder() {
     let (aside, others): (Vec<&str>, Vec<&str>) = others
         .iter()
         .partition(|verb| verb.starts_with("archive") || verb.starts_with("delete"));
-    // It stands for its workspace, which has no plan where plans are looked for, and no runs.
+    // It stands for its workspace, which has no plan where plans are searched, and no runs.
     all_end(&others, "folder", 1);
     all_end(&runs, "folder", 0);
-    // Where a file has to be named it is none.
+    // As the name of a file it is invalid.
     all_end(&aside, "folder", 3);
     all_end(&OF_FILES[1..], "folder", 3);
 }
@@ -138,7 +138,7 @@ fn an_input_that_is_no_file() {
     let all: Vec<&str> = [VERBS, OF_FILES].concat();
     let readers: Vec<&str> = all.iter().filter(reads).copied().collect();
     let others: Vec<&str> = all.iter().filter(|verb| !reads(verb)).copied().collect();
-    // What is there is empty, and no plan.
+    // The input is empty, and no plan.
     all_end(&readers, "-", 1);
     all_end(&others, "-", 2);
 }
@@ -263,7 +263,7 @@ fn a_pack_whose_history_cannot_be_read() {
     );
 }
 
-/// What is refused leaves nothing behind, though it says so only after it has tried.
+/// A refused command leaves nothing behind, even if it is refused only after a try.
 #[cfg(unix)]
 #[test]
 fn a_folder_that_may_not_be_written_to() {
@@ -275,7 +275,7 @@ fn a_folder_that_may_not_be_written_to() {
     std::fs::copy(env!("CARGO_BIN_EXE_planwright"), &binary).expect("a copy");
     sandbox.write("sub/plan.json", plans::CLIDO);
     std::fs::create_dir_all(sandbox.path().join(".planwright")).expect("ours");
-    // Nothing is refused to the superuser.
+    // The superuser has all permissions.
     let is_root = std::fs::metadata(&binary).expect("it is there").uid() == 0;
     for name in ["", "sub", "sub/plan.json", ".planwright"] {
         let path = sandbox.path().join(name);
@@ -317,7 +317,7 @@ fn a_folder_that_may_not_be_written_to() {
     let (_, text) = run(&["history", "sub/plan.json"]);
     assert!(text.contains("no changes were made"), "{text}");
     set_mode(0o755);
-    // Whether a file of another user may be moved out of a folder that may be written to is known only after trying.
+    // Whether a file of another user can be moved out of a writable folder is only known after a try.
     if is_root {
         set_mode(0o1777);
         for path in [&folder, &folder.join("plan.json")] {
@@ -330,7 +330,7 @@ fn a_folder_that_may_not_be_written_to() {
     }
     let (status, text) = run(&["archive", "sub/plan.json"]);
     assert_eq!(status, Some(0), "{text}");
-    // A folder that cannot be read is not the same as an empty one.
+    // An unreadable folder differs from an empty one.
     std::fs::create_dir_all(sandbox.path().join(".clido/plans")).expect("ours");
     let plans = sandbox.path().join(".clido/plans");
     std::fs::set_permissions(&plans, std::fs::Permissions::from_mode(0o000)).expect("ours");

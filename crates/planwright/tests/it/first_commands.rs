@@ -1,4 +1,4 @@
-//! The first ten minutes: what a newcomer types, without options, in a repository that has no plan.
+//! The first ten minutes: a newcomer's commands, without options, in a repository without a plan.
 
 use planwright_core::dialect::{DIALECTS, Dialect};
 use planwright_testkit::generate::extension;
@@ -43,7 +43,7 @@ fn plans_are_converted_to_the_usual_dialect() {
     assert!(refused.contains("`p.yaml` is a rawko plan already"), "{refused}");
 }
 
-/// Returns the dialects whose plans are written by planners and users, and not derived from another document.
+/// Returns the dialects whose plans planners and users write, and that are not derived from another document.
 fn planned_dialects() -> impl Iterator<Item = &'static dyn Dialect> {
     let is_derived = |dialect: &&dyn Dialect| dialect.planning().is_some_and(|own| own.derived_by.is_some());
     DIALECTS.iter().copied().filter(move |dialect| !is_derived(dialect))
@@ -85,7 +85,7 @@ fn the_placeholder_of_a_new_plan_is_replaced_and_never_run() {
         assert_eq!(titles(&shown), ["\"Read the file\""], "{dialect}");
         let checked = workspace.does(&["check", plan]).exits(0);
         assert!(!checked.text.contains("placeholder-task"), "{}", checked.text);
-        // Only the first task takes its place.
+        // Only the first task replaces it.
         added("Count the words");
         let shown = workspace.does(&["show", plan, "--json"]).exits(0).as_json();
         assert_eq!(titles(&shown).len(), 2, "{dialect}");
@@ -127,7 +127,7 @@ fn of_several_plans_the_unfinished_one_is_meant() {
     );
     workspace.does(&["show"]).exits(0).says("0/2 done");
     workspace.does(&["run"]).exits(0).says("2 done");
-    // Where none or several are open, each is listed with its title and how far it is.
+    // If none or several are open, each is listed with its title and its progress.
     let listed = workspace.does(&["show"]).exits(1);
     listed.says("second.json").says("(2/2 done)");
     workspace.write(".clido/plans/third.json", clido(&["d"]).replace("a1b2c3d4", "c3d4e5f6"));
@@ -167,7 +167,7 @@ fn new_tasks_are_named_and_numbered_like_the_others() {
     sandbox.run(&["import", "answer.md", "--yes"]).exits(0);
     let added = sandbox.run(&["add", "Measure it"]).exits(0).stdout;
     assert_eq!(added, "added 3  Measure it\n");
-    // Of a description with several paragraphs, lists show the first line.
+    // For a description with several paragraphs, lists show the first line.
     let shown = sandbox.run(&["show"]).exits(0).stdout;
     assert!(shown.contains("Wire it\n") && !shown.contains("Call it in"), "{shown}");
     let task = sandbox.run(&["show", "2"]).exits(0).stdout;
@@ -207,7 +207,7 @@ fn verification_is_found_in_the_folders_of_a_repository() {
     let printed = sandbox.run(&["init", "--no-run", "--print"]).exits(0).stdout;
     assert!(printed.contains("cd api && npm test"), "{printed}");
     assert!(!printed.contains("node_modules"), "{printed}");
-    // What the root itself has goes first.
+    // Commands for the root itself come first.
     sandbox.write("go.mod", "module x\n");
     let printed = sandbox.run(&["init", "--no-run", "--print"]).exits(0).stdout;
     assert!(
@@ -233,7 +233,7 @@ fn only_an_untouched_placeholder_is_replaced() {
         let add = |words: &[&str]| sandbox.run(&[&["add"], words, kind].concat()).exits(0).stdout;
         let added = add(&["Real", "--dry-run"]);
         assert!(added.contains("in place of the placeholder"), "{dialect}: {added}");
-        // Neither by hand nor by a run is it ever done.
+        // Neither a user nor a run can mark it as done.
         for verb in ["start", "skip"] {
             let refused = sandbox.run(&[verb, name]).exits(1).text();
             assert!(refused.contains("placeholder"), "{dialect}: {refused}");
@@ -246,7 +246,7 @@ fn only_an_untouched_placeholder_is_replaced() {
         let shown = sandbox.run(&["show", "--json"]).exits(0).json();
         assert_eq!(shown["tasks"].as_array().map(Vec::len), Some(2), "{dialect}: {shown}");
     }
-    // A task of the user's with the same words is a task.
+    // A user's task with the same words is a task.
     let plan = clido(&["a", "b a"]).replace("Make a", "Describe the first task");
     let workspace = Workspace::new(("plan.json", &plan), "says done");
     workspace.runs(&[]).exits(0).says("2 done");
@@ -282,7 +282,7 @@ fn a_plan_is_removed_by_its_whole_title_alone() {
     }
     let refused = sandbox.run(&["delete", "--yes", "storage"]).exits(1).text();
     assert!(refused.contains("no plan is called `storage`"), "{refused}");
-    // A whole title comes before parts of others, and may look like a path.
+    // A whole title takes precedence over parts of others, and may look like a path.
     let shown = sandbox.run(&["show", "-p", "Login"]).exits(0).stdout;
     assert!(shown.starts_with("Login\n"), "{shown}");
     sandbox.run(&["show", "-p", "Release v1.2"]).exits(0);
@@ -350,12 +350,12 @@ fn land_names_work_of_other_plans_and_of_tasks_that_are_not_done() {
         .does(&["land", "-p", ".clido/plans/plan-a1b2c3d4.json"])
         .exits(0);
     landed.says("does not have a as done any more");
-    // What has landed stays landed without its branch.
+    // Landed work stays landed without its branch.
     workspace.git(&["branch", "-D", "planwright/plan-b2c3d4e5"]);
     let summary = workspace.does(&["summary", "-p", "plan-b2c3d4e5"]).exits(0);
     let summary = summary.says("and in main");
     assert!(!summary.text.contains("planwright land"), "{}", summary.text);
-    // A run whose tasks all failed has nothing to land, and that is not called landed.
+    // A run whose tasks all failed has nothing to land, and does not count as landed.
     workspace.script("exit 1");
     workspace.does(&["run", "-p", "plan-a1b2c3d4"]).exits(1);
     workspace.commit("States");
@@ -405,7 +405,7 @@ fn questions_of_an_agent_are_shown() {
     .in_git();
     let ran = workspace.runs(&[]);
     ran.says("no changes");
-    // Nothing of a running plan is taken back by another process.
+    // No other process can undo changes of a running plan.
     workspace.script("sleep 4");
     workspace
         .does(&["reset", "a", "--force", "--note", "again", "-p", "plan.json"])

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use planwright_testkit::TempFolder;
 
-/// An agent with the name and the output of Claude Code: it plans where it is asked for a plan, and writes a file for each task otherwise.
+/// An agent with the name and the output of Claude Code: it plans if asked for a plan, and otherwise writes a file for each task.
 const CLAUDE: &str = r#"#!/bin/sh
 if [ "$1" = --version ]; then echo '2.1.325 (Claude Code)'; exit 0; fi
 case $(cat) in
@@ -21,7 +21,7 @@ printf '%s\n' '{"type":"result","subtype":"success","is_error":false,"result":"'
 
 const COMMANDS: [&str; 4] = ["init", "plan \"Limit how often a client may call\"", "run", "land"];
 
-/// Runs a line of the shell at a terminal of its own, and returns all that the terminal was sent.
+/// Runs a shell line in a terminal of its own, and returns everything sent to the terminal.
 fn at_a_terminal(folder: &Path, bin: &Path, line: &str) -> String {
     let path = std::env::var("PATH").unwrap_or_default();
     let ran = Command::new("script")

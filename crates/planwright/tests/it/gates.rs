@@ -1,4 +1,4 @@
-//! Gates hold in every verb: approval, drafts, stale sources, dependencies; and what the original command lines may do.
+//! Gates apply to every verb: approval, drafts, stale sources, dependencies; and the exceptions of the original command lines.
 
 use crate::plans;
 use crate::run::{Workspace, aimi, clido};
@@ -32,7 +32,7 @@ fn no_verb_works_on_a_stale_pack() {
         let command = format!("`planwright tasks regenerate {PACK}`");
         assert!(refused.contains(&command), "{args:?}: {refused}");
     }
-    // Every command that is printed names this pack.
+    // Every printed command names this pack.
     for args in [
         &["check", PACK][..],
         &["check", PACK, "--json"],
@@ -58,7 +58,7 @@ fn no_verb_works_on_a_stale_pack() {
             .text()
             .contains("the pack is stale")
     );
-    // What gives work up is no work.
+    // Giving up work is no work.
     sandbox.run(&["fail", "T002", "-p", PACK]).exits(0);
 }
 
@@ -248,7 +248,7 @@ fn a_person_may_waive_verification_where_their_own_settings_allow_it() {
     ]);
     let sandbox = sandbox.set("XDG_CONFIG_HOME", home.path().to_str().expect("a path"));
     sandbox.run(&["start", "a", "-p", "plan.json"]).exits(0);
-    // The project cannot switch off what the user switched on.
+    // The project cannot switch off what the user has switched on.
     assert!(
         sandbox
             .run(&["done", "a", "-p", "plan.json"])
@@ -282,7 +282,7 @@ fn a_status_that_is_only_written_satisfies_nothing_where_verification_is_require
         ("plan.json", &clido(&["a", "b a", "c"])),
         ("planwright.toml", "[verify]\nrequired = true\nevery = [\"true\"]\n"),
     ]);
-    // The journal begins, and knows that nothing was done.
+    // The journal starts, and records that nothing was done.
     sandbox.run(&["start", "c", "-p", "plan.json"]).exits(0);
     let text = sandbox.read("plan.json").replacen("\"pending\"", "\"done\"", 1);
     sandbox.write("plan.json", text);
@@ -332,7 +332,7 @@ fn a_task_that_is_done_without_a_proof_is_named_as_the_reason() {
         .says("1 task waits for it: t2");
     workspace.does(&["verify", "t1", "-p", "plan.json"]).exits(0);
     workspace.does(&["next", "plan.json"]).exits(0).says("t2");
-    // The run opens what is marked as done without a proof, also where nothing else is left.
+    // The run reopens tasks that are marked as done without a proof, even if nothing else is left.
     let edited = workspace.plan().replacen("\"pending\"", "\"done\"", 1);
     workspace.write("plan.json", edited);
     workspace

@@ -1,4 +1,4 @@
-//! Text of plans and agents that would be a command for the runner of a workflow, or drive a terminal from within JSON.
+//! Text of plans and agents that would be a command for a workflow's runner, or contains control sequences inside JSON.
 
 use crate::run::{Workspace, clido};
 use crate::sandbox::Sandbox;
@@ -6,7 +6,7 @@ use crate::sandbox::Sandbox;
 /// A text that is a command at the start of a line, in JSON's spelling.
 const COMMAND: &str = "::error file=a::b\\n  ::set-env name=X::y\\r::debug::z ##[error]c ##vso[task.x]";
 
-/// What is neither shown nor harmless: a C1 control, a direction, a zero width, a tag, DEL.
+/// Invisible or harmful characters: a C1 control, a direction, a zero width, a tag, DEL.
 const HIDDEN: &str = "\u{9b}\u{202e}\u{200b}\u{e0041}\u{7f}\u{61c}";
 
 fn commands(text: &str) -> Vec<String> {

@@ -1,4 +1,4 @@
-//! `import` and `plan --from` with what a person copies out of a chat: shown with every guess, confirmed, or refused with the places.
+//! `import` and `plan --from` with text copied from a chat: shown with every guess, confirmed, or refused with the places.
 
 use std::io::Write as _;
 use std::process::{Command, Stdio};
@@ -179,7 +179,7 @@ fn a_refused_text_of_standard_input_is_kept() {
     assert!(ran.stderr.contains(".planwright/unusable/answer.txt"), "{}", ran.text());
     assert_eq!(sandbox.read(".planwright/unusable/answer.txt"), TWO_TITLES);
     assert!(!sandbox.path().join("plan.json").exists());
-    // The command of the advice works as soon as the text does.
+    // The printed command works as soon as the text is valid.
     sandbox.write(".planwright/unusable/answer.txt", LIST);
     sandbox
         .run(&["import", ".planwright/unusable/answer.txt", "--yes"])
@@ -282,7 +282,7 @@ fn a_plan_is_made_from_an_answer_in_any_form() {
     assert_eq!(shown["tasks"].as_array().map(Vec::len), Some(3), "{shown}");
 }
 
-/// Imports at a terminal, and types an answer to its question; none where this machine has no way to make a terminal.
+/// Imports at a terminal, and types an answer to its question; none if this machine cannot create a terminal.
 #[cfg(target_os = "linux")]
 #[expect(clippy::print_stderr, reason = "a skipped test must say that it was skipped")]
 fn typed(test: &str, sandbox: &Sandbox, typed: &str) -> Option<String> {
@@ -368,7 +368,7 @@ fn a_list_that_is_no_list_of_tasks_is_refused_with_the_words_that_say_so() {
         let refused = sandbox.run(&["import", "answer.md", "--yes"]).exits(1).stderr;
         assert!(refused.contains(said), "{refused}");
         assert!(refused.contains("this says so"), "{refused}");
-        // What the help says works.
+        // The command in the help works.
         sandbox.write(
             "answer.md",
             format!(

@@ -1,4 +1,4 @@
-//! A second face: verbs by their names, with requests and reports in JSON. It has what the command line has, and says the same.
+//! A second face: verbs by their names, with requests and reports in JSON. It has the verbs of the command line, with the same results.
 
 use planwright_verbs::Workspace;
 use planwright_verbs::call::{QuietFace, call, verb_names};
@@ -16,12 +16,12 @@ const OF_COMMAND_LINE: [&str; 5] = ["aimi-cli", "clido", "spec-first", "completi
 /// The page of a run is drawn by the command line.
 const DRAWN: &str = "report";
 
-/// The variables by which a test hands a call to a process of its own, which has the surroundings of the sandbox.
+/// The variables with which a test passes a call to a separate process, which has the environment of the sandbox.
 const VERB: &str = "FACE_VERB";
 const REQUEST: &str = "FACE_REQUEST";
 const ANSWER: &str = "FACE_ANSWER";
 
-/// The face, where this process is one; nothing for others.
+/// The face, if this process is one; otherwise does nothing.
 #[test]
 fn part_that_calls_a_verb() {
     let [Ok(verb), Ok(request), Ok(answer)] = [VERB, REQUEST, ANSWER].map(std::env::var) else {
@@ -102,7 +102,7 @@ fn reports_are_those_of_the_command_line() {
 
 #[test]
 fn a_plan_is_worked_on_by_requests_alone() {
-    // The OpenCrabs plan of these tests is an import form, which is not worked on.
+    // The OpenCrabs plan of these tests is an import form, which cannot be worked on.
     for plan in PLANS.into_iter().filter(|plan| *plan != OPENCRABS) {
         let sandbox = workspace();
         let choice = json!({"plan": plan});

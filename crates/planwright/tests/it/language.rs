@@ -1,4 +1,4 @@
-//! Words that readers stumble over stay out of help texts, messages and pages.
+//! Words that confuse readers stay out of help texts, messages and pages.
 
 use planwright_testkit::repository;
 
@@ -100,7 +100,7 @@ fn messages_have_no_retired_words() {
             } else if is_source && !is_test {
                 let text = std::fs::read_to_string(&path).expect("a source file");
                 let text = text.split("#[cfg(test)]\nmod tests").next().unwrap_or_default();
-                // Strings with a space are read by people; comments have none of them.
+                // Strings with a space are for people; comments contain none.
                 for line in text.lines().filter(|line| !line.trim_start().starts_with("//")) {
                     for part in line.split('"').skip(1).step_by(2).filter(|part| part.contains(' ')) {
                         found.extend(

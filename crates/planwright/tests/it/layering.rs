@@ -1,13 +1,13 @@
-//! The command line only turns arguments into requests and reports into text: it touches no plan, no journal, no repository and no
-//! process of its own.
+//! The command line only turns arguments into requests and reports into text: it accesses no plan, no journal, no repository and no process
+//! itself.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-/// What files of the command line may use of the crate that touches the world: values, and words for people.
+/// What the command line may use of the crate with IO: values, and words for people.
 const VALUES: [&str; 5] = ["clock", "config::units", "engine::Watcher", "runs", "shell"];
 
-/// What single files use beyond that, each with its reason.
+/// What single files use in addition, each with its reason.
 const EXCEPTIONS: [(&str, &str); 2] = [
     // A fenced process restricts itself before anything else, and becomes the program.
     ("mod.rs", "fence"),

@@ -1,5 +1,5 @@
-//! Runs with an agent that asks a model, over each of the wire formats: the small agent of the testkit, which is this very
-//! test binary, and a model on loopback. `cargo xtask e2e` does the same with the real agents.
+//! Runs with an agent that asks a model, over each of the wire formats: the small agent of the testkit, which is this test binary, and a
+//! model on loopback. `cargo xtask e2e` does the same with the real agents.
 
 use std::io::Read as _;
 
@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::run::{Workspace, clido};
 
-/// Each wire format with the output of the agent that speaks it.
+/// Each wire format with the output format of its agent.
 const WIRES: [(Wire, &str); 4] = [
     (Wire::Anthropic, "claude-stream-json"),
     (Wire::Responses, "codex-json"),
@@ -17,7 +17,7 @@ const WIRES: [(Wire, &str); 4] = [
     (Wire::Gemini, "gemini-stream-json"),
 ];
 
-/// The agent, when a run starts this binary as one; otherwise nothing.
+/// The agent, if a run starts this binary as one; otherwise does nothing.
 #[test]
 #[expect(clippy::exit, reason = "an agent's exit status is its own")]
 fn the_scripted_agent() {
@@ -57,7 +57,7 @@ fn write(path: &str, content: &str) -> ModelAnswer {
     ModelAnswer::tool("write", json!({"path": path, "content": content}))
 }
 
-/// A model that writes a file, has a look at it, and says so.
+/// A model that writes a file, checks it, and reports that.
 fn diligent() -> ModelScenario {
     ModelScenario::script(vec![
         write("a.txt", "right\n"),
@@ -66,7 +66,7 @@ fn diligent() -> ModelScenario {
     ])
 }
 
-/// Returns why the first attempt ended as it did, by the log: `outcome: why`.
+/// Returns the end of the first attempt from the log: `outcome: why`.
 fn first_end(workspace: &Workspace) -> String {
     use planwright_run::runs::RunEvent;
     let found = workspace.records().into_iter().find_map(|record| match record.event {
@@ -184,7 +184,7 @@ fn a_connection_that_breaks_off_is_no_success() {
     for (wire, output) in WIRES {
         let workspace = workspace(&["a"], &server.url("broken"), output, 1);
         workspace.runs(&[]).exits(1);
-        // The work is there, but the agent did not report that it is done.
+        // The work exists, but the agent did not report that it is done.
         assert_eq!(workspace.read("a.txt"), "right\n", "{wire:?}");
         assert_eq!(workspace.states(), "a failed", "{wire:?}");
     }

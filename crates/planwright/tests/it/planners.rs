@@ -1,4 +1,4 @@
-//! Planners that are held up or wrap what they say; who said yes to what they made; how it is compared and told to programs.
+//! Planners that are rate limited or wrap their answers; the approval of their plans; and how these are compared and reported to programs.
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ use crate::run::Workspace;
 use crate::run_replans::failing;
 use crate::sandbox::Sandbox;
 
-/// Returns the JSON that a command prints, whatever it says beside it.
+/// Returns the JSON that a command prints, without its other output.
 #[track_caller]
 fn json_of(workspace: &Workspace, args: &[&str], status: i32) -> Value {
     let came = workspace.does(args).exits(status);
@@ -254,7 +254,7 @@ fn events_of_a_replanned_run_name_the_run_before() {
         .does(&["events", second.id()])
         .exits(0)
         .says(&format!("replanned by thinker after run {}", first.id()));
-    // Who follows the first goes on with the second.
+    // A follower of the first run continues with the second.
     let followed = workspace
         .does(&["events", first.id(), "-f", "--json-events", "rawko"])
         .exits(0);

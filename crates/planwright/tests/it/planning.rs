@@ -1,8 +1,8 @@
-//! `plan` and `replan`, with planners that are scripts: good ones, and those that answer with anything at all.
+//! `plan` and `replan`, with planners that are scripts: good ones, and those with arbitrary answers.
 
 use crate::run::Workspace;
 
-/// Returns a workspace without a plan, whose agent answers with what a script prints.
+/// Returns a workspace without a plan, whose agent answers with a script's output.
 pub(crate) fn planner(script: &str) -> Workspace {
     let workspace = Workspace::new(("unused.txt", ""), "");
     workspace.write(
@@ -24,7 +24,7 @@ pub(crate) fn configuration(workspace: &Workspace, rest: &str) -> String {
 /// An agent that does tasks.
 pub(crate) const WORKER: &str = "[agents.worker]\ncommand = [\"sh\", \"agent.sh\"]\n[run]\nagent = \"worker\"\n";
 
-/// Returns what the planner was told the nth time, from 0.
+/// Returns the planner's nth prompt, from 0.
 pub(crate) fn asked(workspace: &Workspace, nth: usize) -> String {
     std::fs::read_to_string(workspace.aside(&format!("asked-{nth}"))).expect("it was asked")
 }
@@ -85,7 +85,7 @@ fn a_goal_becomes_a_plan_that_is_checked_and_remembered() {
         .exits(0)
         .says("plan")
         .says("one after the other");
-    // The same goal again is another plan.
+    // The same goal again gives another plan.
     workspace.does(&["plan", "Limit calls", "--dialect", "clido"]).exits(0);
     assert_eq!(
         std::fs::read_dir(workspace.root().join(".clido/plans"))
@@ -190,7 +190,7 @@ fn a_planner_that_cannot_work_is_an_error_of_the_environment() {
         .exits(3)
         .says("no agent is configured");
     workspace.does(&["plan", "x", "--dialect", "latin"]).exits(2);
-    // Without a dialect it is clido's: what is missing is an agent.
+    // The default dialect is clido's: only an agent is missing.
     workspace.does(&["plan", "x"]).exits(3).says("no agent is configured");
     workspace.does(&["plan", " ", "--dialect", "clido"]).exits(2);
     workspace

@@ -1,4 +1,4 @@
-//! Plans that the tests of the binary share: a sound and a bad one in each dialect.
+//! Shared plans for the tests of the binary: a valid and a bad one in each dialect.
 
 /// A clido plan half done.
 pub(crate) const CLIDO: &str = r#"{
@@ -196,7 +196,7 @@ pub(crate) fn task_pack(hash: &str) -> String {
     )
 }
 
-/// Returns a pack that is stale, and wrong in itself.
+/// Returns a pack that is stale, and invalid itself.
 pub(crate) fn task_pack_bad() -> String {
     pack(
         SOURCE_PLAN_HASH,

@@ -1,5 +1,5 @@
-//! Every command that planwright prints works when it is pasted, in the state in which it is printed: this collects the commands out of
-//! what verbs print in many situations, and runs each in a copy of the folder.
+//! Every printed command works when it is pasted, in the state in which it is printed: collects the commands in the output of verbs in many
+//! situations, and runs each in a copy of the folder.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -22,14 +22,14 @@ fn commands_in(text: &str) -> BTreeSet<String> {
         let bare = ["next: ", "help: ", "To continue: ", ""]
             .iter()
             .find_map(|start| line.strip_prefix(start).filter(|rest| rest.starts_with("planwright ")));
-        // What stands in brackets behind a command explains it.
+        // Text in brackets after a command explains it.
         let bare = bare.map(|rest| rest.split("  (").next().unwrap_or(rest).trim().to_owned());
         found.extend(bare.filter(|rest| !rest.contains('`')));
     }
     found
 }
 
-/// Returns a command with a real thing for each that it leaves open.
+/// Returns a command with its placeholders replaced.
 fn filled(command: &str) -> String {
     [
         ("\"GOAL\"", "'Limit calls'"),
@@ -44,7 +44,7 @@ fn filled(command: &str) -> String {
     .fold(command.to_owned(), |text, (open, filled)| text.replace(open, filled))
 }
 
-/// Pastes a command into a shell in a copy of a folder. Returns why it does not work, where it does not.
+/// Pastes a command into a shell in a copy of a folder. Returns why it does not work, if so.
 fn pasted(command: &str, folder: &Path) -> Option<String> {
     let copy = TempFolder::new().expect("a folder");
     let here = copy.path().join("w");
@@ -76,7 +76,7 @@ fn pasted(command: &str, folder: &Path) -> Option<String> {
         "did you mean",
         "is not a plan",
     ];
-    // A question that a terminal would ask is no mistake of the command.
+    // A question that a terminal would ask is no error of the command.
     let is_usage = matches!(ran.status.code(), Some(2 | 127)) && !said.contains("confirm it with --yes");
     let is_wrong = is_usage || not_meant.iter().any(|words| said.contains(words));
     is_wrong.then(|| format!("{command}\n  ended with {}: {said}", ran.status))
@@ -91,7 +91,7 @@ fn check(workspace: &Workspace, verbs: &[&[&str]]) {
     for verb in verbs {
         let printed = workspace.does(verb).text;
         for command in commands_in(&printed) {
-            // Verbs with a word for any task or step name none.
+            // Commands with a placeholder for any task or step name none.
             let is_open = ["TASK", "STEP", "SHELL", "NAME", "PLAN", "COMMIT"]
                 .iter()
                 .any(|word| command.split_whitespace().any(|own| own.trim_matches('"') == *word));

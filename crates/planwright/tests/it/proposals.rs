@@ -1,4 +1,4 @@
-//! Proposals wait for approval: new versions by planners, and tasks by agents at work. What these agents find out reaches the next
+//! Proposals wait for approval: new versions by planners, and tasks by active agents. The discoveries of these agents reach the next
 //! planner.
 
 use crate::planning::{BETTER, FAILED, WORKER, configuration, n_asked, planner};

@@ -1,4 +1,4 @@
-//! Plans that quote other plans in code fences, as the output of agents does: every verb reads them, and no fix takes them apart.
+//! Plans that quote other plans in code fences, as agents' output does: every verb reads them, and no fix damages them.
 
 use serde_json::Value;
 
@@ -6,7 +6,7 @@ use crate::plans;
 use crate::run::{Workspace, aimi, clido, rawko};
 use crate::sandbox::Sandbox;
 
-/// What an agent reports: a fence with a plan of another dialect.
+/// An agent's report: a fence with a plan of another dialect.
 const REPORT: &str =
     "Done:\n```json\n{\"goal\": \"g\", \"tasks\": [{\"id\": \"t1\", \"description\": \"d\"}]}\n```\nSee {this}.";
 
@@ -53,7 +53,7 @@ fn a_run_whose_agent_reports_a_fence_leaves_a_readable_plan() {
 
 #[test]
 fn a_run_whose_agent_fails_with_a_fence_leaves_a_readable_plan() {
-    // The plan has the first line of what went wrong.
+    // The plan has the first line of the error.
     let report = Value::String(REPORT.replace('\n', " "));
     let failed = format!("{{\"planwright_result\": 1, \"outcome\": \"failed\", \"notes\": {report}}}");
     let workspace = Workspace::new((RAWKO, &rawko(&["Sweep", "Mop"])), &format!("result '{failed}'"));

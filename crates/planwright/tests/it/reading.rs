@@ -1,4 +1,4 @@
-//! What users read every day: it fits 80 columns, times are local, and it leads to the next command.
+//! Everyday output: it fits 80 columns, times are local, and it names the next command.
 
 use planwright_run::runs::RunEvent;
 use unicode_width::UnicodeWidthStr as _;
@@ -49,7 +49,7 @@ fn n_started(workspace: &Workspace) -> usize {
     started.count()
 }
 
-/// Returns the lines of a text that are too wide and could be broken: no command to paste, no single word.
+/// Returns the lines of a text that are too wide and could be wrapped: no command to paste, no single word.
 fn too_wide(text: &str) -> Vec<&str> {
     const WHOLE: [&str; 6] = [
         "planwright ",
@@ -87,7 +87,7 @@ fn daily_views_fit_80_columns() {
         &["land", "--dry-run"],
         &["land"],
     ] {
-        // Remarks on standard error are broken at a terminal only.
+        // Remarks on standard error are only wrapped at a terminal.
         let ran = workspace.command(env!("CARGO_BIN_EXE_planwright"), words).output();
         let text = String::from_utf8(ran.expect("the binary was built").stdout).expect("UTF-8");
         assert!(!text.trim().is_empty(), "{words:?}");

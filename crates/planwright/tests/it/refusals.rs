@@ -1,4 +1,4 @@
-//! What verbs say where they do nothing: to people with the place, to programs as JSON, and never what another verb offers.
+//! Refusals: for people with the place, for programs as JSON, and never with another verb's options.
 
 use serde_json::Value;
 
@@ -222,7 +222,7 @@ fn dry_runs_name_the_file_to_be_written() {
     assert!(ran.stderr.contains("would be kept as v2.json.bak"), "{}", ran.text());
     let names = |sandbox: &Sandbox| std::fs::read_dir(sandbox.path()).expect("a folder").count();
     assert_eq!(names(&sandbox), 3, "nothing was written: the two files and .git");
-    // What the verb would refuse, trying it refuses too.
+    // A dry run refuses what the verb would refuse.
     for flag in ["--dry-run", "--diff"] {
         sandbox.run(&["new", "clido", "A", "--out", "v2.json", flag]).exits(1);
     }
@@ -241,7 +241,7 @@ fn errors_that_an_edit_would_cause_are_in_json() {
     );
 }
 
-/// A plan without faults.
+/// A plan without errors.
 const SOUND: &str = r#"{"goal": "Limit requests", "tasks": [{"id": "t1", "description": "Count them"},
 {"id": "t2", "description": "Answer 429", "depends_on": ["t1"]}]}
 "#;
@@ -271,7 +271,7 @@ fn every_verb_reports_an_unknown_task_in_the_same_words() {
             "{args:?}"
         );
     }
-    // A neighbour is no slip.
+    // A neighbouring number is no typing error.
     let ran = sandbox.run(&["start", "t3"]).exits(1);
     assert!(ran.stderr.ends_with("help: it has t1, t2\n"), "{}", ran.text());
 }
@@ -441,7 +441,7 @@ fn a_plan_is_named_by_its_file_without_the_folder() {
     assert_eq!(found["plans"][0]["fit"], "name");
     // A part of the name with the ending is no name.
     sandbox.run(&["undo", "0a1b2c3d.json"]).exits(3);
-    // A file that exists comes first.
+    // An existing file takes precedence.
     sandbox.write("plan-0a1b2c3d.json", SOUND.replace("Limit requests", "Another plan"));
     let shown = sandbox.run(&["show", "plan-0a1b2c3d.json"]).exits(0).stdout;
     assert!(shown.contains("Another plan"), "{shown}");
@@ -476,7 +476,7 @@ fn the_name_of_a_task_in_place_of_a_plan_is_explained() {
     assert!(refused.contains("`planwright run --only t1`"), "{refused}");
     let refused = sandbox.run(&["undo", "t1"]).exits(1).stderr;
     assert!(refused.contains("name the plan, not the task"), "{refused}");
-    // Of several plans, the one with the task is named.
+    // Of several plans, the help names the one with the task.
     sandbox.write(".clido/plans/second.json", SOUND.replace("t1", "x1"));
     let refused = sandbox.run(&["run", "x1"]).exits(1).stderr;
     assert!(

@@ -1,5 +1,4 @@
-//! What `replan` says, takes and leaves alone beyond the version itself: answers that come from files, versions that have files of
-//! their own, and the files around them.
+//! Further effects of `replan` besides the version itself: answers from files, versions with their own files, and the files around them.
 
 use crate::planning::{FAILED, WORKER, asked, configuration, n_asked, planner};
 use crate::run::Workspace;
@@ -33,10 +32,10 @@ const RAWKO: &str = "id: plan-20260123-calls\ntask: Limit calls\nstatus: replann
 const FIRST: &str = ".rawko/plans/plan-20260123-calls.yaml";
 const SECOND: &str = ".rawko/plans/plan-20260123-calls-v2.yaml";
 
-/// What a planner has to say of it.
+/// A planner's answer about it.
 const SECOND_ANSWER: &str = "steps:\n  - description: Read it\n  - description: Write half of it\n    dependsOn: [0]\n";
 
-/// Returns a workspace with that plan, in which no planner can be asked, and with an answer in `answer.md`.
+/// Returns a workspace with that plan, without a planner, and with an answer in `answer.md`.
 fn rawko() -> Workspace {
     let workspace = planner("exit 7");
     workspace.write(FIRST, RAWKO);
@@ -80,7 +79,7 @@ fn a_replanned_version_is_refused_before_a_planner_starts() {
     let came = workspace.does(&["replan", FIRST, "--yes"]).exits(1);
     assert!(!came.text.contains("--out"), "{}", came.text);
     came.says(&format!("planwright replan {SECOND}"));
-    // However many there are, the newest is named.
+    // The newest of any number is named.
     workspace.write("answer.md", SECOND_ANSWER.replace("half", "a third"));
     workspace
         .does(&["replan", SECOND, "--from", "answer.md", "--yes"])
@@ -103,7 +102,7 @@ fn a_version_is_not_proposed_any_more_where_there_is_a_newer_one() {
     };
     copy(&proposals, &workspace.aside("kept"));
     workspace.does(&["approve", "--proposed", FIRST]).exits(0);
-    // As one finds it who was stopped between the new version and the end of the proposal, before either has a history.
+    // The state after a kill between the new version and the end of the proposal, before either has a history.
     copy(&workspace.aside("kept").join("."), &proposals);
     std::fs::remove_dir_all(workspace.root().join(".planwright/journal")).expect("the histories");
     workspace
@@ -185,7 +184,7 @@ fn versions_and_indexes_in_answers_of_rawko_planners_are_ignored() {
         ])
         .exits(0);
     assert!(workspace.read("new.yaml").contains("version: 1\n"));
-    // Counted from 1, they may say nothing of what depends on what.
+    // Counted from 1, they may have another meaning.
     let steps = |on: &str| format!("steps:\n  - index: 1\n    description: A\n  - index: 2\n    description: B\n{on}");
     for (on, status) in [("", 0), ("    dependsOn: [1]\n", 1)] {
         workspace.write("answer.md", steps(on));

@@ -9,13 +9,13 @@ use planwright_run::runs::{self, ControlRequest, RunEndRecord, RunEvent, RunLog,
 use planwright_testkit::TempFolder;
 use serde_json::Value;
 
-/// What has not happened by then never will.
+/// The time limit for anything that must happen.
 const PATIENCE: Duration = Duration::from_secs(240);
 
-/// How often it is looked whether something has happened.
+/// How often conditions are checked.
 const GLANCE: Duration = Duration::from_millis(5);
 
-/// What every agent of the tests can do: note that it was here, and wait for a file.
+/// The functions of every test agent: record its start, and wait for a file.
 const PRELUDE: &str = r#"
 echo "$PLANWRIGHT_TASK" >> "$ASIDE/began"
 task=$PLANWRIGHT_TASK
@@ -25,20 +25,20 @@ result() { printf '%s' "$1" > "$PLANWRIGHT_RESULT"; }
 says() { result "{\"planwright_result\": 1, \"outcome\": \"$1\", \"output\": \"$2\"}"; }
 "#;
 
-/// A workspace of its own, with a plan and an agent; gone when the test is over, with all its processes.
+/// A workspace with a plan and an agent; removed at the end of the test, with all its processes.
 pub(crate) struct Workspace {
     folder: TempFolder,
     plan: String,
     variables: Vec<(String, String)>,
 }
 
-/// A command that goes on beside the test.
+/// A command that runs during the test.
 pub(crate) struct Going {
     child: Option<Child>,
     output: PathBuf,
 }
 
-/// What came of a command.
+/// The result of a command.
 #[derive(Debug)]
 pub(crate) struct Came {
     pub(crate) status: Option<i32>,
@@ -46,7 +46,7 @@ pub(crate) struct Came {
 }
 
 impl Workspace {
-    /// Makes a workspace with a plan, whose agent does what a script says.
+    /// Creates a workspace with a plan, whose agent runs a script.
     pub(crate) fn new(plan: (&str, &str), script: &str) -> Self {
         let workspace = Workspace {
             folder: TempFolder::new().expect("a temporary folder"),
@@ -71,7 +71,7 @@ impl Workspace {
         self
     }
 
-    /// Sets a variable for the commands to come.
+    /// Sets a variable for later commands.
     pub(crate) fn set(&mut self, name: &str, value: &str) {
         self.variables.push((name.to_owned(), value.to_owned()));
     }
@@ -82,14 +82,14 @@ impl Workspace {
         self.git(&["commit", "-q", "--allow-empty", "-m", message]);
     }
 
-    /// Has the agent do something else from now on. An agent that begins meanwhile finds one script or the other.
+    /// Changes the agent's script. An agent that starts meanwhile finds one script or the other.
     pub(crate) fn script(&self, script: &str) {
         let new = self.aside("agent.sh.new");
         std::fs::write(&new, format!("{PRELUDE}\n{script}\n")).expect("the folder is ours");
         std::fs::rename(new, self.aside("agent.sh")).expect("the folder is ours");
     }
 
-    /// Writes the configuration: lines of `[run]`, and whatever else there is to be.
+    /// Writes the configuration: lines of `[run]`, and more.
     pub(crate) fn configure(&self, run: &str, rest: &str) {
         self.configure_agent("", run, rest);
     }
@@ -113,7 +113,7 @@ impl Workspace {
         self.folder.path().join("ws")
     }
 
-    /// Returns the path of something that does not lie in the workspace.
+    /// Returns a path outside of the workspace.
     pub(crate) fn aside(&self, name: &str) -> PathBuf {
         let aside = self.folder.path().join("aside");
         if name.is_empty() { aside } else { aside.join(name) }
@@ -133,12 +133,12 @@ impl Workspace {
         self.root().join(name).exists()
     }
 
-    /// Lets those go on who await something.
+    /// Releases the agents that wait for something.
     pub(crate) fn give(&self, name: &str) {
         std::fs::write(self.aside(name), "").expect("the folder is ours");
     }
 
-    /// Returns what the agents wrote about themselves, in lines.
+    /// Returns the notes of the agents, in lines.
     pub(crate) fn noted(&self, name: &str) -> Vec<String> {
         let text = std::fs::read_to_string(self.aside(name)).unwrap_or_default();
         text.lines().map(str::to_owned).collect()
@@ -149,7 +149,7 @@ impl Workspace {
         self.read(&self.plan)
     }
 
-    /// Edits the plan as an editor does that writes another file and renames it.
+    /// Edits the plan like an editor that writes another file and renames it.
     #[track_caller]
     pub(crate) fn edit(&self, from: &str, to: &str) {
         let text = self.edited(from, to);
@@ -178,7 +178,7 @@ impl Workspace {
         serde_json::from_str(&self.plan()).expect("the plan is JSON")
     }
 
-    /// Returns where each task is, as `planwright show` has it: `a done, b pending`.
+    /// Returns the state of each task, as in `planwright show`: `a done, b pending`.
     pub(crate) fn states(&self) -> String {
         let shown = self.shown();
         let tasks = shown["tasks"].as_array().expect("tasks").iter();
@@ -189,7 +189,7 @@ impl Workspace {
         states.join(", ")
     }
 
-    /// Returns what `planwright show` says.
+    /// Returns the JSON of `planwright show`.
     pub(crate) fn shown(&self) -> Value {
         let came = self.does(&["show", "--json", &self.plan]);
         serde_json::from_str(&came.text).unwrap_or_else(|error| panic!("{error} in {}", came.text))
@@ -207,7 +207,7 @@ impl Workspace {
             .env("GIT_CONFIG_NOSYSTEM", "1")
             // Most verifications of the tests can only pass when a task has worked.
             .env("PLANWRIGHT_VERIFY_BASELINE", "skip")
-            // Their agents note things down next to the workspace; what a fence keeps them from is in `run_fence`.
+            // Their agents write notes next to the workspace; `run_fence` tests the fence.
             .env("PLANWRIGHT_RUN_FENCE", "off")
             .envs(self.variables.iter().cloned())
             .stdin(Stdio::null());
@@ -245,7 +245,7 @@ impl Workspace {
         self.begin(&args)
     }
 
-    /// Does something with git, and returns what it says.
+    /// Runs git, and returns its output.
     #[track_caller]
     pub(crate) fn git(&self, args: &[&str]) -> String {
         let output = self.command("git", args).output().expect("there is git");
@@ -269,7 +269,7 @@ impl Workspace {
         self.places().pop().expect("there was a run")
     }
 
-    /// Writes the log of the last run anew, with some of its records.
+    /// Writes the log of the last run again, with some of its records.
     pub(crate) fn keep_records(&self, is_kept: impl Fn(&RunRecord) -> bool) {
         let log = self.place().log();
         let header = runs::header(&log).expect("a header");
@@ -282,7 +282,7 @@ impl Workspace {
         std::fs::rename(new, log).expect("ours");
     }
 
-    /// Returns what the log of the last run says; nothing where there is none yet.
+    /// Returns the records of the last run's log; empty if there is none yet.
     pub(crate) fn records(&self) -> Vec<RunRecord> {
         let place = self.places().pop();
         place.map_or_else(Vec::new, |place| {
@@ -314,7 +314,7 @@ impl Workspace {
         }
     }
 
-    /// Waits until something is so.
+    /// Waits until a condition holds.
     #[track_caller]
     pub(crate) fn until(&self, what: &str, is_so: impl Fn(&Self) -> bool) {
         let since = Instant::now();
@@ -337,7 +337,7 @@ impl Workspace {
         });
     }
 
-    /// Waits until agents have begun as often as this.
+    /// Waits until this many agents have started.
     #[track_caller]
     pub(crate) fn until_begun(&self, n_agents: usize) {
         self.until(&format!("{n_agents} agents"), |workspace| {
@@ -345,7 +345,7 @@ impl Workspace {
         });
     }
 
-    /// Asks the last run for something.
+    /// Sends a request to the last run.
     pub(crate) fn ask(&self, verb: &str, task: Option<&str>) {
         let ask = ControlRequest {
             verb: verb.to_owned(),
@@ -357,7 +357,7 @@ impl Workspace {
         runs::ask(&DiskFiles, &self.place().requests(), &ask).expect("the folder is ours");
     }
 
-    /// Returns the text that the agent was given.
+    /// Returns the agent's prompt.
     pub(crate) fn prompt(&self, task: &str, attempt: u32) -> String {
         let path = self.place().attempt(task, attempt).prompt();
         std::fs::read_to_string(path).expect("a prompt")
@@ -414,7 +414,7 @@ impl Going {
         signal(self.pid(), name);
     }
 
-    /// Kills it, which it cannot hear of, and waits until it is gone.
+    /// Kills it, and waits until it is gone.
     pub(crate) fn dies(mut self) {
         let mut child = self.child.take().expect("it goes on");
         child.kill().expect("it is ours");
@@ -468,7 +468,7 @@ impl Came {
         self
     }
 
-    /// Checks that something was said, line breaks apart.
+    /// Checks that the output contains a text, ignoring line breaks.
     #[track_caller]
     pub(crate) fn says(self, text: &str) -> Came {
         let folded = self.text.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -477,7 +477,7 @@ impl Came {
     }
 }
 
-/// Returns an event in words: what happened, to which task, in which attempt, and how.
+/// Returns an event in words: its kind, task, attempt, and result.
 pub(crate) fn words(record: &RunRecord) -> String {
     match &record.event {
         RunEvent::Chosen(event) => format!("chosen {} {}", event.task, event.agent),

@@ -1,4 +1,4 @@
-//! What other processes do during a run: a second run, hand edits, broken files, requests from another terminal.
+//! Other processes during a run: a second run, hand edits, broken files, requests from another terminal.
 
 use crate::run::{Going, Workspace, clido, rawko};
 
@@ -39,7 +39,7 @@ fn two_plans_of_a_workspace_run_at_the_same_time() {
 #[test]
 fn a_run_that_waited_for_another_reads_its_results() {
     let mut workspace = Workspace::new(("plan.json", &clido(&["a"])), "says done").in_git();
-    // The second one reads the plan, and is held up by a slow git until the first is through.
+    // The second one reads the plan, and a slow git delays it until the first has ended.
     let folder = workspace.aside("slow");
     std::fs::create_dir_all(&folder).expect("ours");
     let git = folder.join("git");
@@ -345,7 +345,7 @@ fn cellar(steps: &[&str]) -> (Workspace, Going) {
 fn renumbered_steps_are_recognised_by_their_text() {
     let (workspace, run) = cellar(&["Sweep", "Mop"]);
     let text = workspace.plan();
-    // A step is put in front of the one that runs.
+    // A step is inserted before the running one.
     let (head, rest) = text.split_once("steps:\n").expect("steps");
     let rest = rest
         .replace("index: 1", "index: 2")
@@ -394,7 +394,7 @@ fn a_running_step_continues_when_its_text_is_edited() {
     workspace.edit("description: Sweep", "description: Sweep thoroughly");
     std::thread::sleep(std::time::Duration::from_millis(600));
     workspace.give("go");
-    // Either it is known to be the same, or the run pauses and says why; the agent is not killed for it.
+    // Either it is recognised as the same, or the run pauses and reports why; the agent is not killed for it.
     run.ends().exits(0);
     assert_eq!(workspace.states(), "0 done, 1 done");
     assert_eq!(workspace.noted("began"), ["0", "1"]);
@@ -462,7 +462,7 @@ fn saving_an_outdated_text_does_not_undo_the_run() {
     workspace.until("a done in the file", |workspace| {
         workspace.states().starts_with("a done")
     });
-    // The whole text as it was before the run, but for the words that were meant.
+    // The whole text as before the run, except the intended words.
     workspace.write("plan.json", read.replace("Make c", "Make c with care"));
     workspace.until("a remark", |workspace| workspace.remarks().contains("set back"));
     workspace.until("b under way again", |workspace| {

@@ -1,4 +1,4 @@
-//! A run may be killed at any moment, and its log may end anywhere: the next run goes on from there.
+//! A run may be killed at any moment, and its log may end anywhere: the next run resumes it.
 
 use std::collections::BTreeMap;
 
@@ -7,8 +7,8 @@ use planwright_run::runs::{ProcessStartRecord, RunEvent, RunLog, RunRecord};
 
 use crate::run::{Workspace, aimi, clido, rawko};
 
-/// Kills a run as soon as its log has this many records, runs again, and checks that everything is done once. Returns whether
-/// there were that many.
+/// Kills a run as soon as its log has this many records, runs again, and checks that everything is done once. Returns whether there were
+/// that many.
 fn survives(plan: (&str, &str), n_records: usize, script: &str) -> bool {
     let workspace = Workspace::new(plan, script);
     let mut run = workspace.begins(&[]);
@@ -102,7 +102,7 @@ fn a_rawko_run_may_be_killed_after_any_record() {
     }
 }
 
-/// Kills a run while an agent works, whose processes go on.
+/// Kills a run while an agent works, whose processes continue.
 fn killed_at_work(script: &str) -> Workspace {
     let workspace = Workspace::new(("plan.json", &clido(&["a", "b a"])), script);
     let run = workspace.begins(&[]);
@@ -385,7 +385,7 @@ fn a_log_damaged_in_the_middle_is_refused_with_help() {
     came.says(&format!("byte {second}"));
     assert_eq!(std::fs::read(&log).expect("a log"), bytes, "it is left as it is");
     assert_eq!(workspace.noted("began"), ["a"]);
-    // The way out is one.
+    // The printed command helps.
     let command = text
         .split("mv ")
         .nth(1)
@@ -506,7 +506,7 @@ fn undo_leaves_no_task_running_that_a_dead_run_has_finished() {
     }
     assert_eq!(workspace.states(), "a pending, b pending");
     undone.says("a run made that change: `a` is pending again");
-    // That the run started `a` is taken back as well.
+    // The run's start of `a` is undone as well.
     workspace.does(&["undo", "plan.json"]).exits(1).says("nothing to undo");
 }
 

@@ -1,6 +1,6 @@
-//! A day and more of a run, on a clock that hurries: waits of hours, limits of hours, budgets of half a day.
+//! More than a day of a run, on a faster clock: waits of hours, limits of hours, budgets of half a day.
 //!
-//! `cargo test -p planwright --test it run_day -- --nocapture` prints what it measures.
+//! `cargo test -p planwright --test it run_day -- --nocapture` prints the measurements.
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -9,12 +9,12 @@ use planwright_run::runs::{Finished, RunEvent, RunRecord};
 
 use crate::run::{Came, Going, Workspace, clido};
 
-/// A day takes half a minute. What is slow in the test, and not in the run, is an hour of it within a second or so.
+/// A day takes half a minute. A delay of about a second in the test is an hour of the run.
 const RATE: u64 = 2_880;
 
 const HOUR: u64 = 3_600_000;
 
-/// What has not ended by then hangs.
+/// The time after which a running process counts as hanging.
 const PATIENCE: Duration = Duration::from_secs(240);
 
 const N_TASKS: usize = 40;

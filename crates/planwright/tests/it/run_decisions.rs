@@ -1,4 +1,4 @@
-//! Runs that are over, and what was decided about their tasks afterwards: by reviews, verbs and later runs.
+//! Ended runs, and later decisions about their tasks: by reviews, verbs and later runs.
 
 use crate::run::{Workspace, clido};
 
@@ -121,7 +121,10 @@ fn a_paused_run_is_paused_in_its_summary() {
 
 #[test]
 fn a_task_that_a_person_took_over_and_verified_counts_as_verified() {
-    let workspace = Workspace::new(("plan.json", &clido(&["a", "b"])), "[ $task = a ] && awaits go\nsays done");
+    let workspace = Workspace::new(
+        ("plan.json", &clido(&["a", "b"])),
+        "[ $task = a ] && awaits go\nsays done",
+    );
     workspace.configure("", "[verify]\nevery = [\"true\"]\n");
     let run = workspace.begins(&["-j", "2"]);
     workspace.until("a is running", |workspace| workspace.states().contains("a running"));

@@ -1,4 +1,4 @@
-//! Each dialect runs to its end, and its file says so in its own words.
+//! A run in each dialect, whose file records it in its own words.
 
 use crate::plans;
 use crate::run::{Workspace, aimi, clido, rawko};
@@ -34,7 +34,7 @@ fn done_and_skipped_clido_tasks_are_not_run() {
     let workspace = Workspace::new(("plan.json", &plan), "says done");
     workspace.runs(&[]).exits(0);
     assert_eq!(workspace.noted("began"), ["c"]);
-    // `skip: true` keeps a pending task from running, and its status says what it said.
+    // `skip: true` keeps a pending task from running, and its status stays unchanged.
     assert!(
         workspace.states().ends_with("c done, d skipped"),
         "{}",
@@ -182,7 +182,7 @@ fn opencrabs_plans_keep_the_reports_of_agents() {
         task["execution_history"][0]["tools_called"][0]["tool_name"], "Edit",
         "{task}"
     );
-    // An agent whose output is made of events names its tools there.
+    // An agent whose output consists of events names its tools there.
     let events = "echo '{\"type\":\"assistant\",\"message\":{\"content\":[{\"type\":\"tool_use\",\"name\":\"Bash\",\"input\":{\"command\":\"ls\"}}]}}'; \
                   echo '{\"type\":\"result\",\"is_error\":false,\"result\":\"All is there.\"}'; \
                   result '{\"planwright_result\": 1, \"outcome\": \"done\", \"output\": \"counted\"}'";
@@ -223,7 +223,7 @@ fn opencrabs_counts_attempts_and_gives_up_at_the_most() {
         ("plan.json", CRAB),
         "result \"{\\\"planwright_result\\\": 1, \\\"outcome\\\": \\\"failed\\\", \\\"notes\\\": \\\"try $attempt\\\"}\"",
     );
-    // However often a user wants it, the plan calls the task failed then.
+    // Even if a user allows more attempts, the plan calls the task failed then.
     workspace.runs(&["--attempts", "5"]).exits(1);
     assert_eq!(
         workspace.noted("began"),
@@ -317,7 +317,7 @@ fn task_packs_run_wave_by_wave_in_the_listed_order_and_stay_as_they_are() {
 
 #[test]
 fn a_failed_task_of_a_pack_stops_the_run_at_the_end_of_its_wave() {
-    // T003 waits for T001 alone, but its wave comes after that of T002.
+    // T003 only waits for T001, but its wave comes after that of T002.
     let workspace = pack(|pack| pack, "[ $task = T002 ] && exit 1\nsays done");
     workspace.runs(&["-j", "1"]).exits(1);
     assert_eq!(workspace.states(), "T001 done, T002 failed, T003 pending");
@@ -400,7 +400,7 @@ fn a_failed_rawko_step_puts_the_plan_into_replanning() {
             .read(".rawko/current-task.yaml")
             .contains("status: replanning")
     );
-    // Trying it again is one way on.
+    // Retrying it is one way to continue.
     workspace.script("says done");
     workspace.runs(&["--retry-failed"]).exits(0);
     assert!(

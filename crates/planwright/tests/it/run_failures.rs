@@ -1,4 +1,4 @@
-//! What a run does when things go wrong: attempts, backoff, cascades, limits, budgets, and agents that lie.
+//! A run with failures: attempts, backoff, cascades, limits, budgets, and agents that lie.
 
 use planwright_run::runs::RunEvent;
 
@@ -22,7 +22,7 @@ fn a_failed_attempt_is_followed_by_another_that_knows_why() {
     );
     workspace.runs(&[]).exits(0);
     assert_eq!(workspace.noted("began"), ["a", "a", "a"]);
-    // The first one names the command; what it printed comes later.
+    // The first one names the command; its output comes later.
     assert!(!workspace.prompt("a", 1).contains("\nthe-test-says-no"));
     assert!(workspace.prompt("a", 2).contains("the-test-says-no"));
     assert!(workspace.prompt("a", 3).contains("the-test-says-no"));
@@ -133,7 +133,7 @@ fn dependents_are_skipped_on_request() {
     assert_eq!(workspace.states(), "US-001 failed, US-002 skipped, US-003 skipped");
     let notes = workspace.json()["userStories"][1]["notes"].clone();
     assert!(notes.as_str().expect("notes").contains("US-001"), "{notes}");
-    // Trying again takes along what was skipped because of it.
+    // A retry also reopens tasks that were skipped because of it.
     workspace.script("says done");
     workspace.runs(&["--retry-failed"]).exits(0);
     assert!(!workspace.states().contains("skipped"), "{}", workspace.states());
@@ -306,7 +306,7 @@ fn unverified_tasks_are_refused_on_request() {
     assert_eq!(workspace.states(), "a done");
 }
 
-/// An agent that speaks as claude does.
+/// An agent with the output format of claude.
 fn claude(script: &str) -> Workspace {
     let workspace = Workspace::new(("plan.json", &clido(&["a"])), script);
     workspace.configure_agent("output = \"claude-stream-json\"", "", "");

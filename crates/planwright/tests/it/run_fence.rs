@@ -1,4 +1,4 @@
-//! The fence around agents, verification and setup: a hostile agent tries everything, and reaches nothing but its own.
+//! The fence of agents, verification and setup: a hostile agent tries everything, and reaches only its own files.
 
 use std::net::TcpListener;
 use std::path::Path;
@@ -24,7 +24,7 @@ fn can_limit_ports() -> bool {
     matches!(support(), Support::Landlock { abi } if abi >= 4)
 }
 
-/// Makes a workspace whose agent is fenced, with a home folder that has something to steal and to break.
+/// Creates a workspace whose agent is fenced, with a home folder with files to steal and to break.
 fn fenced(tasks: &[&str], fence: &str, script: &str) -> Workspace {
     let mut workspace = Workspace::new(("plan.json", &clido(tasks)), &format!("{TRY}\n{script}"));
     workspace.set("PLANWRIGHT_RUN_FENCE", fence);
@@ -269,7 +269,7 @@ fn a_strict_fence_limits_what_is_read_and_where_to_connect() {
         return;
     }
     let mut workspace = fenced(&["a"], "strict", "").in_git();
-    // A folder of programs next to the home folder does not open what lies around it.
+    // A folder of programs next to the home folder does not open its surroundings.
     let programs = workspace.aside("bin");
     std::fs::create_dir_all(&programs).expect("ours");
     let path = std::env::var("PATH").unwrap_or_default();
@@ -656,7 +656,7 @@ fn a_pipe_in_the_place_of_a_state_file_does_not_hold_up_a_run() {
         ".planwright/runs/*/attempts/*.log",
     ] {
         let script = format!("[ $task = a ] && for f in {files}; do rm -f $f; mkfifo $f; done; says done");
-        // Without a fence nothing is restored, but nothing is waited for either.
+        // Without a fence nothing is restored, and no restore is awaited.
         fenced(&["a", "b a"], "off", &script).runs(&["--isolation", "shared"]);
         let workspace = fenced(&["a", "b a"], "auto", &script);
         workspace.runs(&["--isolation", "shared"]).exits(0);

@@ -1,5 +1,5 @@
-//! Locks that a killed git left, a branch that is deleted and commits that are pruned while tasks start: the run heals what is its own,
-//! names what is the user's, and continues.
+//! Locks left by a killed git, a branch that is deleted and commits that are pruned while tasks start: the run fixes its own locks, names
+//! those of the user, and continues.
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,7 @@ use crate::run_landing::{landed, repository, verified_trees_landed};
 
 const BRANCH: &str = "planwright/plan-a1b2c3d4";
 
-/// Has the clock of runs hurry: waits for locks are long.
+/// Makes the clock of runs faster: waits for locks are long.
 fn hurries(workspace: &mut Workspace) {
     workspace.set("PLANWRIGHT_CLOCK", "20@1700000000");
 }
@@ -217,7 +217,7 @@ fn tasks_wait_while_git_lacks_resources() {
         let real = String::from_utf8_lossy(&real.stdout).trim().to_owned();
         let tools = workspace.aside("tools");
         std::fs::create_dir_all(&tools).expect("ours");
-        // Git fills a new checkout by this command, and fails until there is an end to the shortage.
+        // Git fills a new checkout with this command, and fails until the shortage ends.
         let script = format!(
             "#!/bin/sh\ncase \" $* \" in *' reset --quiet --hard '*) if [ ! -e {end} ]; then echo x >> {tries}; echo \"{complaint}\" >&2; exit \
              128; fi;; esac\nexec {real} \"$@\"\n",

@@ -1,5 +1,5 @@
-//! Agents and commands that put something else in the place of folders of planwright, leave processes behind, or pretend that a conflict is
-//! resolved; copies of a workspace; several plans on one branch.
+//! Agents and commands that replace folders of planwright, leave processes behind, or pretend that a conflict is resolved; copies of a
+//! workspace; several plans on one branch.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use crate::run_landing::{files, landed, repository, verified_trees_landed};
 
 const BRANCH: &str = "planwright/plan-a1b2c3d4";
 
-/// Has verification run a script, which is told the task.
+/// Makes verification run a script with the task's name.
 fn verified_by(workspace: &Workspace, run: &str, script: &str) {
     let path = workspace.aside("verify.sh");
     std::fs::write(&path, script).expect("ours");
@@ -54,7 +54,7 @@ fn a_foreign_folder_in_place_of_a_slot_is_never_read() {
         assert_eq!(landed(&workspace, "b.txt"), "b", "{trick}");
         let kept = match is_link {
             true => folder,
-            // It was put aside with another name.
+            // It was moved away under another name.
             false => find(&workspace.aside("home/.local/state/planwright"), "tree.foreign-1").expect("put aside"),
         };
         assert_eq!(
@@ -216,7 +216,7 @@ fn a_copied_workspace_does_not_continue_runs_of_the_original() {
     let run = workspace.begins(&[]);
     workspace.until("the agent", |workspace| workspace.aside("here").exists());
     let copy = workspace.aside("copy");
-    // Files of a run that goes on may vanish while they are copied.
+    // Files of an active run may vanish while they are copied.
     let is_copied = (0..20).any(|_| {
         std::fs::remove_dir_all(&copy).ok();
         let mut cp = workspace.command("cp", &["-a", ".", &copy.display().to_string()]);

@@ -1,5 +1,5 @@
-//! Agents that use git as they like, users who go on working during a run, and processes that are killed at every step of git: nothing is
-//! lost, and nothing lands that was not verified.
+//! Agents that use git freely, users who continue to work during a run, and processes that are killed at every step of git: nothing is
+//! lost, and no unverified work lands.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
@@ -11,7 +11,7 @@ use crate::run_landing::{files, landed, of_the_user, repository, verified_trees_
 
 const BRANCH: &str = "planwright/plan-a1b2c3d4";
 
-/// Runs one task with an agent, and checks that nothing of the user's was touched.
+/// Runs one task with an agent, and checks that nothing of the user's was changed.
 fn run_agent(workspace: &Workspace, status: i32) -> String {
     let before = of_the_user(workspace);
     let came = workspace.runs(&["--attempts", "1"]).exits(status);
@@ -276,7 +276,7 @@ fn a_run_keeps_the_configuration_that_it_began_with() {
         let run = workspace.begins(&[]);
         workspace.until_log("started b");
         run.dies();
-        // As an agent might, to have whatever it makes pass.
+        // As an agent might, to make its work pass.
         workspace.configure("attempts = 1", "[verify]\nevery = [\"true\"]\n");
         workspace.give("go");
         let came = workspace.runs(options).exits(status);
@@ -383,7 +383,7 @@ fn locks_that_the_user_holds_or_a_power_cut_left_fail_no_task() {
     workspace.runs(&[]).exits(0);
     assert_eq!(workspace.states(), "a done, b done");
 
-    // One that does stand in the way is waited for.
+    // A real obstacle is waited for.
     let workspace = repository(&["a"], "echo $task > $task.txt; awaits go; says done");
     let run = workspace.begins(&[]);
     workspace.until_log("started a");
@@ -442,7 +442,7 @@ fn a_user_who_commits_amends_and_cleans_up_meanwhile_disturbs_nothing() {
     verified_trees_landed(&workspace);
 }
 
-/// Kills a run when git has begun, or has done, a command with certain words, and runs again.
+/// Kills a run when git has started, or ended, a command with certain words, and runs again.
 pub(crate) fn killed_at(words: &str, is_after: bool) -> Workspace {
     let mut workspace = repository(&["a"], "echo $task >> $task.txt; says done");
     workspace.configure("", "[verify]\nevery = [\"true\"]\n");
@@ -726,7 +726,7 @@ fn settings_for_merges_and_templates_of_the_user_do_not_reach_a_run() {
     assert!(!workspace.aside("hooked").exists());
 }
 
-/// Runs a task, and has the verification of `land` do something in the workspace.
+/// Runs a task, and makes the verification of `land` change the workspace.
 fn while_it_lands(act: &str) -> Workspace {
     let workspace = repository(&["a"], "echo $task > $task.txt; says done");
     let act = format!(

@@ -189,7 +189,7 @@ fn a_run_killed_at_any_time_finishes_after_resuming() {
     workspace.runs(&[]).exits(0);
     assert_eq!(workspace.states(), "a done, b done, c done, d done");
     workspace.is_quiet();
-    // Once a task is done, it is never begun again.
+    // A done task is never started again.
     let mut done = std::collections::BTreeSet::new();
     for place in workspace.places() {
         for record in planwright_run::runs::records(&planwright_run::files::DiskFiles, &place.log()).unwrap_or_default()
@@ -333,7 +333,7 @@ fn an_unwritable_run_log_ends_the_run_and_its_processes() {
     let names: Vec<String> = (0..60).map(|n| format!("t{n}")).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let workspace = Workspace::new(("plan.json", &clido(&names)), "[ $task = t0 ] && sleep 60\nsays done");
-    // No file may have more than so many blocks; the signal that tells of that is not the end of it.
+    // The size of files is limited; the signal for that must not end the process.
     let script = format!(
         "ulimit -f 24; exec {} run plan.json -j 3",
         env!("CARGO_BIN_EXE_planwright")
@@ -390,7 +390,7 @@ fn an_agent_that_talks_without_end_leaves_a_plan_that_can_be_read() {
     assert!(workspace.prompt("1", 1).len() < 200_000);
 }
 
-/// Returns whether a process is there, whose number stands in a file outside of the workspace.
+/// Returns whether a process exists whose id is in a file outside of the workspace.
 fn is_there(workspace: &Workspace, name: &str) -> bool {
     let pid = workspace.noted(name).join("");
     assert!(pid.parse::<u32>().is_ok(), "{name}: {pid:?}");
@@ -429,7 +429,7 @@ fn agents_that_hide_are_ended_with_the_run() {
 fn older_processes_and_those_of_git_are_not_ended_with_the_agents() {
     use std::os::unix::fs::PermissionsExt as _;
     let mut workspace = Workspace::new(("plan.json", &clido(&["a"])), "echo it > it; says done").in_git();
-    // As the housekeeping of git would: a process that git leaves.
+    // Like git's housekeeping: a process that git leaves behind.
     let folder = workspace.aside("wrapped");
     std::fs::create_dir_all(&folder).expect("ours");
     let git = folder.join("git");

@@ -1,4 +1,4 @@
-//! Tasks in checkouts of their own: what lands, what is kept, and that nothing of the user's is touched. docs/landing.md in tests.
+//! Tasks in their own checkouts: what lands, what is kept, and that nothing of the user's is changed. Tests for docs/landing.md.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -11,23 +11,23 @@ use crate::run::{Workspace, aimi, clido, rawko};
 /// The branch of the plan that most tests have.
 const BRANCH: &str = "planwright/plan-a1b2c3d4";
 
-/// Has two agents wait until both have begun.
+/// Makes two agents wait until both have started.
 const TOGETHER: &str = "echo $task >> \"$ASIDE/here\"; n=0; while [ $(wc -l < \"$ASIDE/here\") -lt 2 ] && [ $n -lt 1000 ]; do sleep 0.01; n=$((n+1)); done;";
 
-/// Returns a repository whose plan has tasks that may run side by side.
+/// Returns a repository whose plan has tasks that may run in parallel.
 pub(crate) fn repository(tasks: &[&str], script: &str) -> Workspace {
     let workspace = Workspace::new(("plan.json", &clido(tasks)), script);
     workspace.write("shared.txt", "one\ntwo\nthree\n");
     workspace.in_git()
 }
 
-/// Returns the files that the last commit of a branch has.
+/// Returns the files in the last commit of a branch.
 pub(crate) fn files(workspace: &Workspace, branch: &str) -> Vec<String> {
     let listed = workspace.git(&["ls-tree", "-r", "--name-only", branch]);
     listed.lines().map(str::to_owned).collect()
 }
 
-/// Returns what a file holds on the branch of the plan.
+/// Returns the content of a file on the branch of the plan.
 pub(crate) fn landed(workspace: &Workspace, name: &str) -> String {
     workspace.git(&["show", &format!("{BRANCH}:{name}")])
 }
@@ -61,7 +61,7 @@ fn merged(workspace: &Workspace) -> Vec<Merged> {
     merged.collect()
 }
 
-/// Everything of the user's, but for what planwright may write: files with their bytes, the index, HEAD, branches, stash, settings.
+/// Everything of the user's, except what planwright may write: files with their bytes, the index, HEAD, branches, stash, settings.
 pub(crate) fn of_the_user(workspace: &Workspace) -> BTreeMap<String, String> {
     let mut all = BTreeMap::new();
     let root = workspace.root();
@@ -305,7 +305,7 @@ fn a_conflict_that_is_not_resolved_fails_the_task_and_keeps_its_work() {
         notes.contains("it left the conflict as it was") && notes.contains("shared.txt"),
         "{notes}"
     );
-    // Its work is there, as commits that no clean-up removes.
+    // Its work is saved as commits that `git gc` keeps.
     workspace.git(&["gc", "-q", "--prune=now"]);
     let kept = workspace.git(&["for-each-ref", "--format=%(refname)", "refs/planwright/candidates"]);
     assert!(!kept.is_empty());
@@ -318,7 +318,7 @@ fn a_conflict_that_is_not_resolved_fails_the_task_and_keeps_its_work() {
 
 #[test]
 fn conflict_markers_never_land() {
-    // The agent never resolves anything, whatever it is told.
+    // The agent never resolves anything, whatever its prompt.
     let workspace = repository(
         &["a", "b"],
         &format!("{TOGETHER} [ $task = a ] || awaits a-is-in; [ $attempt = 1 ] && echo $task > shared.txt; says done"),
@@ -589,7 +589,7 @@ fn uncommitted_work_never_lands_and_hides_no_other_work() {
     workspace.write("draft.txt", "a draft\n");
     run(&["b"], &["--include-uncommitted"]);
     run(&["c"], &[]);
-    // The draft is not committed, and is not in the way.
+    // The draft is not committed, and is no obstacle.
     workspace
         .does(&["land"])
         .exits(0)
@@ -600,7 +600,7 @@ fn uncommitted_work_never_lands_and_hides_no_other_work() {
     }
     assert_eq!(workspace.read("draft.txt"), "a draft\n");
     assert!(!has(&workspace, "main", "draft.txt"));
-    // All of it has landed: the branch begins anew, without the draft.
+    // All of it has landed: the branch starts again, without the draft.
     run(&["d"], &[]);
     assert!(!has(&workspace, BRANCH, "draft.txt"));
     workspace
@@ -736,7 +736,7 @@ fn land_verifies_the_result_and_moves_the_checked_out_branch() {
     );
     workspace.does(&["land"]).exits(0).says("nothing to land: all work of");
 
-    // The user went on meanwhile: the result is a merge, and it is the merge that is verified.
+    // The user continued meanwhile: the result is a merge, and the merge is verified.
     workspace.write("plan.json", clido(&["a", "b a"]));
     workspace.script("echo more > both; says done");
     workspace.runs(&[]).exits(0);
@@ -912,7 +912,7 @@ fn a_repository_that_cannot_have_checkouts_is_refused_before_an_agent_starts() {
         .says("sub")
         .says("--isolation shared");
     assert_eq!(workspace.noted("began"), [""; 0]);
-    // Where it has no files there is nothing to miss.
+    // Without files, nothing is missing.
     workspace.git(&["submodule", "--quiet", "deinit", "-f", "sub"]);
     workspace.script("echo x > x.txt; says done");
     workspace.runs(&[]).exits(0);
@@ -1067,7 +1067,7 @@ fn the_verification_of_a_landing_gets_the_names_of_its_tasks() {
     workspace.configure("", &rules);
     workspace.commit("Verify");
     workspace.runs(&["-j", "1"]).exits(0);
-    // The result is another one than what the run has verified.
+    // The result differs from what the run has verified.
     workspace.write("other.txt", "other\n");
     workspace.commit("Other");
     std::fs::remove_file(&noted).expect("the run was verified");

@@ -1,4 +1,4 @@
-//! Providers' limits, broken agents and those that take their place; budgets of runs and of tasks, interruptions or not.
+//! Providers' rate limits, broken agents and their fallbacks; budgets of runs and of tasks, even after interruptions.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -6,7 +6,7 @@ use planwright_run::runs::{Finished, RunEvent};
 
 use crate::run::{Came, Workspace, clido};
 
-/// What agents that speak as claude does can say at their end.
+/// The final messages of agents with the output format of claude.
 const WORDS: &str = r#"
 ends() { echo "{\"type\":\"result\",\"is_error\":$1,$2}"; }
 well() { ends false '"subtype":"success","result":"all good"'; exit 0; }
@@ -16,7 +16,7 @@ fails() { ends true '"subtype":"error_max_turns"'; exit 1; }
 echo "$task $WHO" >> "$ASIDE/takers"
 "#;
 
-/// A workspace whose agents take each other's place in this order; all do what one script says, and `$WHO` is their name.
+/// A workspace whose agents are fallbacks in this order; all run one script, and `$WHO` is their name.
 fn relay(tasks: &[&str], agents: &[&str], run: &str, script: &str) -> Workspace {
     let workspace = Workspace::new(("plan.json", &clido(tasks)), &format!("{WORDS}\n{script}"));
     let (program, aside) = (workspace.aside("agent.sh"), workspace.aside(""));
@@ -39,7 +39,7 @@ fn relay(tasks: &[&str], agents: &[&str], run: &str, script: &str) -> Workspace 
     workspace
 }
 
-/// Returns how long the task has rested each time, in milliseconds.
+/// Returns the length of each wait of the task, in milliseconds.
 fn rests(workspace: &Workspace) -> Vec<u64> {
     let records = workspace.records();
     let rests = records.iter().filter_map(|record| match &record.event {
@@ -112,7 +112,7 @@ fn a_broken_agent_without_a_fallback_fails_the_attempt() {
 fn the_last_agent_that_is_broken_spends_the_attempt() {
     let workspace = relay(&["a"], &["one", "two"], "attempts = 2", "broken");
     workspace.runs(&[]).exits(1);
-    // Neither agent can work, and the second attempt begins with the first agent again.
+    // Neither agent can work, and the second attempt starts with the first agent again.
     assert_eq!(workspace.noted("takers"), ["a one", "a two", "a one"]);
     let outcomes = [1, 2, 3].map(|attempt| finished(&workspace, "a", attempt).outcome.to_string());
     assert_eq!(outcomes, ["broken", "failed", "failed"]);
@@ -127,7 +127,7 @@ fn a_fallback_that_fails_has_failed() {
         "[ $WHO = one ] && limited ', try again in 3600s'\nfails",
     );
     workspace.runs(&[]).exits(1);
-    // The limit of the first holds for the second attempt as well.
+    // The first agent's limit applies to the second attempt as well.
     assert_eq!(workspace.noted("takers"), ["a one", "a two", "a two"]);
     assert_eq!(workspace.states(), "a failed");
 }
@@ -176,7 +176,7 @@ fn a_limit_with_a_time_applies_to_all_tasks_of_the_run() {
     );
     workspace.runs(&[]).exits(0);
     assert_eq!(workspace.noted("takers"), ["a one", "a two", "b two"]);
-    // The next run begins anew.
+    // The next run starts without it.
     workspace.does(&["reset", "b", "--force", "-p", "plan.json"]).exits(0);
     workspace.runs(&[]).exits(0);
     assert_eq!(workspace.noted("takers")[3..], ["b one", "b two"]);
@@ -288,7 +288,7 @@ exit 1"#,
     assert!((7_100_000..=7_260_000).contains(&rests[0]), "{rests:?}");
 }
 
-/// An agent that fails, and tells what that has cost.
+/// An agent that fails, and reports its cost.
 const DEAR: &str = "result '{\"planwright_result\": 1, \"outcome\": \"failed\", \"notes\": \"no luck\", \"cost\": {\"usd\": \
                     0.30, \"tokens_in\": 600, \"tokens_out\": 400}}'";
 
@@ -348,7 +348,7 @@ fn the_run_ends_when_its_attempts_are_spent() {
     let came = workspace.runs(&["--max-attempts", "2"]).exits(1);
     assert_eq!(workspace.states(), "a done, b done, c pending");
     stopped_by(&workspace, came, "attempts");
-    // Another run has a budget of its own.
+    // Another run has its own budget.
     workspace.runs(&["--max-attempts", "1"]).exits(0);
 }
 
@@ -427,7 +427,7 @@ fn spending_of_a_task_stays_when_a_run_resumes() {
     }
 }
 
-/// Adds an arbiter that chooses the agent `one`, and tells what that has cost.
+/// Adds an arbiter that chooses the agent `one`, and reports its cost.
 fn with_judge(workspace: &Workspace) {
     let script = r#"echo asked >> "$ASIDE/asked"
 echo '{"type":"result","is_error":false,"result":"{\"agent\": \"one\", \"reason\": \"it is idle\"}","total_cost_usd":0.4}'"#;
@@ -469,7 +469,7 @@ fn costs_of_an_arbiter_stay_spent_when_a_run_resumes() {
     stopped_by(&workspace, came, "cost");
 }
 
-/// An agent that is done, and tells what that has cost: 0.60, and 1,000 tokens. All but the first task wait to be let go.
+/// An agent that is done, and reports its cost: 0.60, and 1,000 tokens. All but the first task wait to be released.
 const PRICED: &str = "[ $task = a ] || awaits go\nresult '{\"planwright_result\": 1, \"outcome\": \"done\", \"cost\": {\"usd\": 0.60, \
                       \"tokens_in\": 600, \"tokens_out\": 400}}'";
 
@@ -495,7 +495,7 @@ fn parallel_tasks_do_not_overspend_a_budget() {
         let workspace = Workspace::new(("plan.json", &clido(&["a", "b", "c", "d"])), PRICED);
         workspace.configure(&format!("slots = 4\nbudget = {{ {budget} }}"), "");
         let run = workspace.begins(&["-j", "4"]);
-        // All that may begin does so before any of them ends.
+        // All tasks that may start do so before any of them ends.
         workspace.until_begun(n_begun);
         workspace.give("go");
         let came = run.ends().exits(1);
@@ -538,7 +538,7 @@ fn a_budget_is_not_overspent_when_a_run_resumes() {
     workspace.until_log("started b");
     run.dies();
     let run = workspace.begins(&["-j", "4"]);
-    // What an attempt costs is known from before: one more fits, and it begins at once.
+    // The cost of an attempt is known from before: one more fits, and it starts at once.
     workspace.until_begun(3);
     workspace.give("go");
     let came = run.ends().exits(1);

@@ -1,4 +1,4 @@
-//! Runs that have their plan re-planned when tasks have failed: how often, within which budgets, and who hears of it.
+//! Runs whose plan is replanned after failures: how often, within which budgets, and who is notified.
 
 use crate::planning::{BETTER, FAILED, WORKER, configuration, n_asked, planner};
 use crate::run::Workspace;
@@ -103,7 +103,7 @@ fn rawko_plans_are_replanned_by_default_where_there_is_a_planner_and_fail_in_the
     workspace
         .does(&["run", "plan-20260123-calls", "--replan", "1"])
         .exits(1);
-    // What is advised works.
+    // The printed command works.
     let last = ".rawko/plans/plan-20260123-calls-v4.yaml";
     workspace.write("agent.sh", "cat > /dev/null");
     workspace.does(&["undo", last]).exits(0);

@@ -1,4 +1,4 @@
-//! What a run leaves for the next morning: prompts with the real reasons, failures with the command that shows more, reports.
+//! The output of a run for the next morning: prompts with the real reasons, failures with the command that shows more, reports.
 
 use crate::planning::{asked, configuration, planner};
 use crate::run::{Workspace, clido};

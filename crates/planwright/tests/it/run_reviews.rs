@@ -25,7 +25,7 @@ fn a_run_without_a_terminal_ends_at_a_review() {
     let ended = workspace.ended();
     assert_eq!(ended.standing.as_str(), "awaits-review");
     assert!(ended.next.expect("a way on").starts_with("planwright approve T001"));
-    // Without an approval the next run does not get further, and does nothing again.
+    // Without an approval the next run gets no further, and repeats nothing.
     workspace.runs(&[]).exits(1);
     assert_eq!(workspace.noted("began").len(), 2);
 }

@@ -1,4 +1,4 @@
-//! Which tasks run when: slots, files, order, and what the user picks.
+//! The order of tasks: slots, files, priorities, and the user's selection.
 
 use std::collections::BTreeSet;
 
@@ -126,7 +126,7 @@ fn exclusive_tasks_run_alone() {
     assert_eq!(most(&workspace.records()), 1, "{}", workspace.log().join("\n"));
 }
 
-/// Runs a plan in the shape of a diamond with something behind it, and tells what began.
+/// Runs a diamond-shaped plan with a further task, and returns the started tasks.
 fn picked(args: &[&str], status: i32) -> String {
     let workspace = Workspace::new(("plan.json", &clido(&["a", "b a", "c a", "d b c", "e"])), "says done");
     workspace.runs(args).exits(status);
@@ -140,7 +140,7 @@ fn the_user_picks_tasks() {
     assert_eq!(picked(&["--until", "b"], 0), "a b");
     assert_eq!(picked(&["--from", "a"], 0), "a b c d");
     assert_eq!(picked(&["--from", "a", "--until", "c"], 0), "a c");
-    // What it waits for is not to run: nothing can be done.
+    // Its dependencies are outside the selection: nothing can be done.
     assert_eq!(picked(&["--only", "d"], 1), "");
     assert_eq!(picked(&["--from", "b"], 1), "");
 }

@@ -1,4 +1,4 @@
-//! Ctrl-C once, twice and three times, and SIGTERM: nothing new starts, nothing is left behind, and the next run goes on.
+//! Ctrl-C once, twice and three times, and SIGTERM: nothing new starts, no process is left, and the next run resumes.
 
 use crate::run::{Going, Workspace, aimi, clido, rawko};
 
@@ -45,7 +45,7 @@ fn the_second_interrupt_sends_sigterm() {
     assert_eq!(came.status, Some(130), "{}", came.text);
     assert_eq!(workspace.noted("said"), ["polite"]);
     workspace.is_quiet();
-    // By default it is to be tried again, and nothing that depends on it is skipped.
+    // By default it is tried again, and its dependents are not skipped.
     assert_eq!(workspace.states(), "a pending, b pending");
     assert!(
         workspace.log().contains(&"finished a 1 interrupted".to_owned()),

@@ -3,7 +3,7 @@
 use crate::plans;
 use crate::run::{Workspace, aimi, clido};
 
-/// An agent that says itself that its task is done, while it works.
+/// An agent that marks its own task as done while it works.
 fn forward() -> Workspace {
     let says = format!(
         "{} done $task -p plan.json --unverified > /dev/null 2>&1; sleep 0.3; says done",

@@ -1,4 +1,4 @@
-//! Agents that cheat: they edit the plan, call verbs on their own run, or weaken what they are judged by. None of it counts.
+//! Agents that cheat: they edit the plan, call verbs on their own run, or weaken what verifies them. None of it counts.
 
 use planwright_run::runs::{RemarkKind, RunEvent};
 
@@ -64,7 +64,7 @@ fn a_task_that_another_agent_marks_as_done_in_the_file_is_run() {
 
 #[test]
 fn a_task_that_is_marked_at_the_very_end_is_run() {
-    // The edit comes in the moment in which the agent ends.
+    // The edit happens at the moment when the agent ends.
     let script = format!("says done; [ $task = a ] && {}", edits("/\"b\"/s/pending/skipped/"));
     let workspace = Workspace::new(("plan.json", &clido(&["a", "b a"])), &format!("{script}; exit 0"));
     workspace.runs(&[]).exits(0);
@@ -103,7 +103,7 @@ fn a_task_added_as_done_is_run() {
 
 #[test]
 fn a_verb_of_a_person_does_not_cover_a_later_edit() {
-    // Whether the run sees the verbs one by one or together with the edit, the last verb holds.
+    // Whether the run sees the verbs separately or together with the edit, the last verb is valid.
     for is_skip_seen in [false, true] {
         let script = "[ $task = a ] && awaits go; says done";
         let workspace = Workspace::new(("plan.json", &clido(&["a", "b a"])), script);
@@ -138,7 +138,7 @@ fn statuses_edited_while_no_run_is_active_are_reset_when_it_continues() {
     workspace.until_log("started b");
     workspace.until("the plan knows", |workspace| workspace.states().contains("b running"));
     run.dies();
-    // As an agent that outlived the run: its own task, one that never began, and one that was done.
+    // Like an agent that outlived the run: its own task, one that never started, and one that was done.
     let text = workspace.plan();
     let lines: Vec<String> = text
         .lines()
@@ -264,7 +264,7 @@ fn a_running_task_that_its_agent_marks_to_skip_is_verified() {
     assert_eq!(workspace.ended().n_failed, 1);
 }
 
-/// What an attempt tries, and must not be able to do to its own run.
+/// Operations on its own run that an attempt must not be able to do.
 const VERBS: &[&str] = &[
     "done b --unverified",
     "skip b",
@@ -320,7 +320,7 @@ fn an_attempt_cannot_change_its_own_run() {
     assert_eq!(workspace.places().len(), 1, "no other run began");
 }
 
-/// Returns a call of a verb in a namespace of its own; where the system does not allow that, a call that fails.
+/// Returns a call of a verb in its own namespace; if the system forbids that, a call that fails.
 fn in_namespace(flags: &str, plan: &str) -> String {
     format!("env -i PATH=\"$PATH\" unshare {flags} {PLANWRIGHT} skip b {plan}")
 }
@@ -462,7 +462,7 @@ fn a_task_that_changes_what_verifies_it_waits_for_a_review() {
         };
         assert_eq!(workspace.ended().standing.as_str(), "awaits-review", "{}", came.text);
         assert_eq!(workspace.noted("began"), ["a"], "what depends on it waits");
-        // Neither `done` nor `land` gets around the review.
+        // Neither `done` nor `land` bypasses the review.
         workspace
             .does(&["done", "a", "-p", "plan.json", "--unverified"])
             .exits(1)
@@ -586,7 +586,7 @@ fn approved_work_that_meets_a_conflict_is_left_to_a_run() {
         .says("it conflicts with what has landed, in `check.sh`");
     assert_eq!(workspace.states(), "a done, b running");
     assert_eq!(workspace.noted("began").len(), 2, "no agent was started");
-    // Its agent resolves it, and what comes of that is reviewed again.
+    // Its agent resolves it, and the result is reviewed again.
     workspace.script("printf 'both\\n' > check.sh; says done");
     workspace.runs(&[]).exits(1).says("needs review");
     workspace.does(&["approve", "b", "-p", "plan.json"]).exits(0);
@@ -632,7 +632,7 @@ fn a_task_with_an_earlier_decision_cannot_be_approved() {
         assert_eq!(landed(&workspace, "made-a"), "", "{decide:?}");
         let text = workspace.does(&["summary"]).text;
         assert!(!text.contains("approve a") || decide[0][0] != "reject", "{text}");
-        // What waited is not taken up again without a new review.
+        // The waiting work is not resumed without a new review.
         workspace.runs(&["--only", "a", "--retry-failed", "--attempts", "1"]);
         assert_eq!(landed(&workspace, "check.sh"), "test -f made-a\n", "{decide:?}");
     }
@@ -662,7 +662,7 @@ fn a_refused_approval_is_not_recorded_and_one_that_has_not_landed_can_be_taken_b
     workspace.does(&["approve", "plan.json"]).exits(0);
     workspace.runs(&["--only", "a"]).exits(1).says("needs review");
     assert_eq!(landed(&workspace, "made-a"), "", "it was not approved");
-    // Its branch is taken: the approval is kept, and can be taken back.
+    // Its branch is in use: the approval is kept, and can be undone.
     let elsewhere = workspace.aside("elsewhere").display().to_string();
     let added = workspace
         .command(
@@ -781,7 +781,7 @@ fn a_task_that_changes_what_verifies_it_fails_on_request() {
         .runs(&[])
         .exits(1)
         .says("`tests/one.txt` (verify.on_protected)");
-    // What is added does not count.
+    // Added files do not count.
     workspace.script("echo 2 > tests/two.txt; says done");
     workspace.runs(&["--retry-failed"]).exits(0);
 }
@@ -872,7 +872,7 @@ fn a_configuration_that_an_agent_rewrites_does_not_count() {
         workspace.until_log("started b");
         run.dies();
         workspace.give("go");
-        // A run that continues is judged by the configuration of its start.
+        // A resumed run uses the configuration of its start.
         workspace.runs(&["-j", "1"]).exits(1);
         assert!(!workspace.states().contains("done"), "{}", workspace.states());
         assert!(

@@ -1,4 +1,4 @@
-//! The verbs that look at runs, and ask something of them: `runs`, `events`, `logs`, `pause`, `resume`, `stop`, `report`.
+//! The verbs that read runs and send requests to them: `runs`, `events`, `logs`, `pause`, `resume`, `stop`, `report`.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -18,7 +18,7 @@ use crate::sandbox::Sandbox;
 
 const PLAN: &str = ".clido/plans/plan-a1b2c3d4.json";
 
-/// What would drive a terminal, or a browser.
+/// Harmful text for a terminal, or a browser.
 const EVIL: &str = "<script>alert(1)</script>\u{1b}[2J\u{202e}&\"'";
 
 fn sandbox() -> Sandbox {
@@ -29,7 +29,7 @@ fn root(sandbox: &Sandbox) -> PathBuf {
     std::fs::canonicalize(sandbox.path()).expect("it is there")
 }
 
-/// A run that a test writes: events one second apart.
+/// A run written by a test: events one second apart.
 struct Script {
     place: RunPlace,
     log: RunLog<'static>,
@@ -151,7 +151,7 @@ impl Script {
         self.ended("stuck")
     }
 
-    /// Makes this process the one that runs it.
+    /// Makes this process the one that holds the run.
     fn live(&self, sandbox: &Sandbox) -> RunLock {
         let plan = PlanPlace::of(&DiskFiles, &sandbox.path().join(PLAN)).expect("a plan");
         make_state_folder(&DiskFiles, &plan.root).expect("folders");
@@ -341,7 +341,7 @@ fn events_are_followed_to_the_end() {
         let ran = reader.join().expect("it ends");
         assert_eq!(ran.stdout.lines().count(), 5, "{}", ran.text());
     });
-    // A run that died is not waited for.
+    // The verb does not wait for a run that died.
     drop(live);
     Script::begin(&sandbox, "2026-11-17T05:30:00.000Z").begun(1);
     assert_eq!(sandbox.run(&["events", "-f"]).exits(0).stdout.lines().count(), 1);
@@ -428,7 +428,7 @@ fn logs_are_those_of_the_newest_attempt() {
         .is_decent()
         .is_as_in("logs");
     sandbox.run(&["logs", "t9"]).exits(1).is_decent();
-    // Of an agent that has printed nothing there is no log.
+    // An agent without output has no log.
     let silent = sandbox.run(&["logs", "t2"]);
     assert_eq!(silent.exits(0).is_decent().stdout, "");
     sandbox.run(&["logs", "t1", "--attempt", "7"]).exits(1);
@@ -451,7 +451,7 @@ fn logs_are_followed_until_the_attempt_is_over() {
         std::thread::sleep(Duration::from_millis(500));
         script.output("t1", 1, "anew\n");
         std::thread::sleep(Duration::from_millis(500));
-        // Added to, as agents do: a file that is written anew is empty for a moment.
+        // Appended, like agents' output: a file that is rewritten is briefly empty.
         script.add_output("t1", 1, "and more");
         script.finished("t1", 1, "done", None);
         let ran = reader.join().expect("it ends");
@@ -519,7 +519,7 @@ fn control_requests_are_answered_by_the_run() {
         (&report["asked"], &report["answer"]),
         (&"stop".into(), &"stopping".into())
     );
-    // A run that stops already answers by what it ends.
+    // A run that is already stopping answers by ending its tasks.
     let interrupted = RunEvent::Finished(Finished {
         task: "t1".to_owned(),
         attempt: 1,
@@ -613,7 +613,7 @@ fn a_report_is_one_page() {
     for absent in ["http://", "https://", "<script", "url(", "@import", "src="] {
         assert!(!html.contains(absent), "{absent}");
     }
-    // Again, elsewhere, and not over something else.
+    // Again, elsewhere, and not over another file.
     sandbox.run(&["report", "last", "--json"]).exits(0);
     let out = sandbox.run(&["report", "--out", "-"]).exits(0).stdout;
     assert!(out.starts_with("<!doctype html>"), "{out}");

@@ -1,4 +1,4 @@
-//! One builder for every test of the binary: a folder with files, a command line, what came of it.
+//! One builder for every test of the binary: a folder with files, a command line, its result.
 
 use std::io::{Read, Write as _};
 use std::path::{Path, PathBuf};
@@ -10,16 +10,16 @@ use expect_test::expect_file;
 use planwright_testkit::TempFolder;
 use serde_json::Value;
 
-/// A command that has not ended by then hangs.
+/// The time after which a running command counts as hanging.
 const PATIENCE: Duration = Duration::from_secs(240);
 
-/// A workspace of its own, gone when the test is over.
+/// A workspace, removed at the end of the test.
 pub(crate) struct Sandbox {
     folder: TempFolder,
     variables: Vec<(String, String)>,
 }
 
-/// What came of a command.
+/// The result of a command.
 pub(crate) struct Ran {
     pub(crate) status: Option<i32>,
     pub(crate) stdout: String,
@@ -27,10 +27,10 @@ pub(crate) struct Ran {
 }
 
 impl Sandbox {
-    /// Makes an empty workspace.
+    /// Creates an empty workspace.
     pub(crate) fn new() -> Self {
         let folder = TempFolder::new().expect("a temporary folder");
-        // Marks the root of the workspace, wherever temporary folders lie.
+        // Marks the root of the workspace, wherever temporary folders are.
         std::fs::create_dir(folder.path().join(".git")).expect("the folder is ours");
         Sandbox {
             folder,
@@ -47,7 +47,7 @@ impl Sandbox {
         sandbox
     }
 
-    /// Sets a variable for the commands to come.
+    /// Sets a variable for later commands.
     pub(crate) fn set(mut self, name: &str, value: &str) -> Self {
         self.variables.push((name.to_owned(), value.to_owned()));
         self
@@ -75,7 +75,7 @@ impl Sandbox {
         self.run_command(Command::new(env!("CARGO_BIN_EXE_planwright")), args, input)
     }
 
-    /// Runs a program in the workspace, in the surroundings that the binary has, with more variables.
+    /// Runs a program in the workspace, in the binary's environment, with more variables.
     pub(crate) fn run_program_with(&self, program: &Path, args: &[&str], variables: &[(&str, &str)]) -> Ran {
         let mut command = Command::new(program);
         command.envs(variables.iter().copied());
@@ -92,7 +92,7 @@ impl Sandbox {
             "EDITOR",
             "VISUAL",
             "XDG_CONFIG_HOME",
-            // What verification starts is to work here, and to say the same everywhere.
+            // Programs of verification must work here, with the same output everywhere.
             "CARGO_TARGET_DIR",
             "CARGO_TERM_COLOR",
             "RUST_BACKTRACE",
@@ -111,7 +111,7 @@ impl Sandbox {
         let mut child = command.spawn().expect("the binary was built");
         let mut stdin = child.stdin.take().expect("it is piped");
         let input = input.as_ref().to_vec();
-        // A command that does not read its input closes the pipe: no matter.
+        // A command that does not read its input closes the pipe, which is no error.
         let writer = std::thread::spawn(move || drop(stdin.write_all(&input)));
         let ran = Ran::wait(child, args);
         writer.join().expect("the writer ends with the command");
@@ -176,7 +176,7 @@ impl Ran {
         format!("{}{stderr}── exit status {status}\n", self.stdout)
     }
 
-    /// Compares everything with a file of `snapshots`; `UPDATE_EXPECT=1` writes it anew.
+    /// Compares everything with a file of `snapshots`; `UPDATE_EXPECT=1` rewrites it.
     pub(crate) fn is_as_in(&self, name: &str) {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/snapshots");
         // Snapshots are compared without regard to line endings, so that those of a plan are made visible.
@@ -188,7 +188,7 @@ impl Ran {
         expect_file![folder.join(format!("{name}.txt"))].assert_eq(&text);
     }
 
-    /// Checks that it ended of its own accord, and that nothing in its output would drive a terminal.
+    /// Checks that it ended by itself, and that its output has no control sequences.
     #[track_caller]
     pub(crate) fn is_decent(&self) -> &Ran {
         self.is_orderly();
@@ -199,7 +199,7 @@ impl Ran {
         self
     }
 
-    /// Checks that it ended of its own accord.
+    /// Checks that it ended by itself.
     #[track_caller]
     pub(crate) fn is_orderly(&self) -> &Ran {
         assert!(
@@ -226,7 +226,7 @@ pub(crate) fn with_plenty_of_disk(text: &str) -> String {
     lines.collect()
 }
 
-/// Returns what this kernel supports, as `doctor --json` and `agents --json` write it.
+/// Returns the kernel's support as in `doctor --json` and `agents --json`.
 fn fence_of_this_kernel() -> String {
     let support = planwright_run::fence::support();
     let is_active = planwright_run::fence::obstacle(&support).is_none();

@@ -1,4 +1,4 @@
-//! Secrets that agents, planners, commands and hooks tell: none of them reaches a file of planwright's, the plan or the terminal.
+//! Secrets that agents, planners, commands and hooks print: none of them reaches a file of planwright's, the plan or the terminal.
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,7 @@ const PLAIN: &str = "correct-horse-battery";
 /// A secret of the environment with characters that JSON escapes.
 const ODD: &str = "p/a\"ss\\wo\trd-0";
 
-/// What agents of these tests know: a secret that is only known by its shape, and those of the environment.
+/// The secrets that agents of these tests know: one only known by its shape, and those of the environment.
 const KNOWN: &str = r#"
 token=ghp_$(echo MDEyMzQ1Njc4OWFiY2RlZmdoaWpBQkNERUZHSElKMDEyMzQ1 | base64 -d)
 odd=$(printf '%s' "$ODD_SECRET" | sed 's/\\/\\\\/g; s/"/\\"/g; s/	/\\t/g')
@@ -19,7 +19,7 @@ report() { result "{\"planwright_result\": 1, $1}"; }
 all="$PLAIN_KEY $token $odd"
 "#;
 
-/// Returns what a secret may look like in a file.
+/// Returns the possible forms of a secret in a file.
 fn forms() -> Vec<String> {
     let escaped = ODD.replace('\\', "\\\\").replace('"', "\\\"").replace('\t', "\\t");
     let twice = escaped.replace('\\', "\\\\").replace('"', "\\\"");
@@ -36,7 +36,7 @@ pub(crate) fn files_below(folder: &Path) -> Vec<PathBuf> {
     below.collect()
 }
 
-/// A workspace whose agent does what a script says, and whose environment has the secrets.
+/// A workspace whose agent runs a script, and whose environment has the secrets.
 fn leaky(plan: &str, script: &str) -> Workspace {
     let mut workspace = Workspace::new(("plan.json", plan), &format!("{KNOWN}\n{script}"));
     workspace.set("PLAIN_KEY", PLAIN);
@@ -45,7 +45,7 @@ fn leaky(plan: &str, script: &str) -> Workspace {
     workspace
 }
 
-/// Looks for the secrets in everything that planwright wrote and prints.
+/// Searches for the secrets in everything that planwright wrote and prints.
 #[track_caller]
 fn tells_none(workspace: &Workspace, came: &Came) {
     let state = files_below(&workspace.root().join(".planwright")).into_iter();

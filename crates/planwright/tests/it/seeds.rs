@@ -1,4 +1,4 @@
-//! Sentences of the five specifications that planwright once answered otherwise.
+//! Sentences of the five specifications that planwright once did not follow.
 
 use serde_json::Value;
 
@@ -85,7 +85,7 @@ fn clido_shows_the_flat_form_too() {
         shown.starts_with("Plan: words\nGoal: Count words\nCreated: unknown\n"),
         "{shown}"
     );
-    // `list` leaves it out with a remark, as the original does.
+    // `list` omits it with a remark, as in the original.
     let listed = sandbox.run(&["clido", "plan", "list"]).exits(0).stderr;
     assert!(listed.contains("words is left out"), "{listed}");
 }
@@ -187,7 +187,7 @@ fn a_new_rawko_plan_is_the_current_task_unless_another_is_unfinished() {
     sandbox.run(&["new", "rawko", "Count pages"]).exits(0);
     let fourth = sandbox.read(".rawko/current-task.yaml");
     assert!(fourth.contains("task: Count pages"), "{fourth}");
-    // A plan that goes elsewhere is not rawko's.
+    // A plan in another place is not rawko's.
     let other = Sandbox::new();
     other.run(&["new", "rawko", "A", "--out", "a.yaml"]).exits(0);
     assert!(!other.path().join("current-task.yaml").exists());
@@ -351,7 +351,7 @@ fn one_task_is_shown_whole() {
     assert_eq!(report["fields"]["depends_on"][0], "a");
     assert_eq!(report["dependents"][0], "c");
     assert_eq!(report["why"]["ready"], true);
-    // A word that names a plan means the plan.
+    // A name of a plan takes precedence.
     let sandbox = Sandbox::with(&[(".clido/plans/t1.json", plans::CLIDO)]);
     let shown = sandbox.run(&["show", "t1"]).exits(0).stdout;
     assert!(shown.contains("done"), "{shown}");
@@ -453,7 +453,7 @@ fn prd() -> String {
 #[test]
 fn a_prd_is_replanned_in_its_own_form() {
     let kept = r#"{"id": "US-001", "title": "Story 1", "priority": 1}, {"id": "US-002", "title": "Story 2", "priority": 2, "dependsOn": ["US-001"]}"#;
-    // As the guide asks for it, as v3 has it, and with a word that a planner has no say in.
+    // In the guide's form, in v3's, and with a word that a planner must not set.
     for own in ["", r#", "status": "pending""#, r#", "passes": true"#] {
         let new = format!(r#"{{"id": "US-003", "title": "Story 3", "priority": 3, "dependsOn": ["US-002"]{own}}}"#);
         let answer = format!("echo '{{\"userStories\": [{kept}, {new}]}}'");
@@ -487,7 +487,7 @@ fn a_prd_is_replanned_in_its_own_form() {
     }
 }
 
-/// A plan of v2.x, in which priorities alone order the stories.
+/// A plan of v2.x, in which only priorities order the stories.
 const LAYERED: &str = r#"{"branchName": "ralph/app", "userStories": [
   {"id": "US-001", "title": "Story 1", "priority": 1, "passes": true},
   {"id": "US-002", "title": "Story 2", "priority": 2, "passes": false},
@@ -641,7 +641,7 @@ fn a_failure_leaves_tasks_alone_that_the_plan_marks_to_skip() {
     let workspace = Workspace::new(("plan.json", plan), "[ $PLANWRIGHT_TASK = a ] && exit 1; says done");
     let ran = workspace.does(&["run", "plan.json", "--attempts", "1"]).exits(1);
     assert!(!ran.text.contains("was not changed"), "{}", ran.text);
-    // What waits for a task that the user left out does not wait for what that one waits for.
+    // A dependent of a task that the user skipped does not wait for that task's dependencies.
     assert_eq!(workspace.states(), "a failed, b skipped, c done");
     let text = workspace.read("plan.json");
     assert!(!text.contains("Skipped because"), "{text}");

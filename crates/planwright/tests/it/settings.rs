@@ -1,4 +1,4 @@
-//! The configuration as the binary shows it: `config`, `agents`, and what is wrong.
+//! The configuration in the binary's output: `config`, `agents`, and errors.
 
 use super::sandbox::{Ran, Sandbox};
 

@@ -1,4 +1,4 @@
-//! The completion scripts in the shells that they are for. A shell that is not installed is skipped, and the test prints so.
+//! The completion scripts in their shells. A shell that is not installed is skipped, with a note.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -37,7 +37,7 @@ fn path() -> OsString {
     path
 }
 
-/// Returns command lines to complete, and what each shell has to offer for them.
+/// Returns command lines to complete, and the expected completions in each shell.
 fn cases(workspace: &Workspace) -> Vec<(&'static str, Vec<String>)> {
     let run = workspace.place().id().to_owned();
     vec![

@@ -24,17 +24,17 @@ fn workspace() -> Sandbox {
         (AIMI, plans::AIMI),
         (RAWKO, plans::RAWKO),
         (OPENCRABS, plans::OPENCRABS),
-        // What a run needs, so that `doctor` finds what the test breaks, and nothing else.
+        // The requirements of a run, so that `doctor` only finds what the test breaks.
         (
             ".home/.config/planwright/config.toml",
             "[agents.mine]\ncommand = [\"git\"]\n[run]\nagent = \"mine\"\n[verify]\nevery = [[\"git\"]]\n",
         ),
     ]);
-    // Whatever is on this machine: `doctor` misses git in a repository.
+    // On any machine, `doctor` needs git in a repository.
     with_programs(sandbox, ".programs", &["git"])
 }
 
-/// Makes a folder of programs that do nothing, and has it be the only one that is searched.
+/// Creates a folder of programs that do nothing, as the only one on `PATH`.
 #[cfg(unix)]
 fn with_programs(sandbox: Sandbox, folder: &str, names: &[&str]) -> Sandbox {
     use std::os::unix::fs::PermissionsExt as _;
@@ -156,7 +156,7 @@ fn plans_are_found_by_the_best_match() {
     finds(&sandbox, "d4-old", 0, &[".clido/plans/plan-a1b2c3d4-old.json"]);
     finds(&sandbox, "CELLAR", 0, &[RAWKO]);
     finds(&sandbox, ".aimi/", 0, &[AIMI]);
-    // By a part of the title where no name fits.
+    // By a part of the title if no name matches.
     let list = sandbox.run(&["list", "--json"]).exits(0).json();
     let plans = list["plans"].as_array().expect("a list");
     let charts = plans.iter().find(|plan| plan["path"] == AIMI).expect("it is there");
@@ -211,7 +211,7 @@ fn a_deleted_plan_is_kept() {
     assert_eq!(history["changes"][0]["by"], "me");
     sandbox.run(&["delete", "--yes", &kept]).exits(1);
 
-    // A plan of the same name begins anew, and is kept beside the first.
+    // A plan of the same name starts again, and is kept next to the first.
     sandbox.write(CLIDO, plans::CLIDO);
     let history = sandbox.run(&["history", "--json", CLIDO]).exits(0).json();
     assert_eq!(history["n_changes"], 0);
@@ -270,7 +270,7 @@ fn files_that_are_no_plans_are_not_deleted() {
     for name in ["notes.json", "README.md", CURRENT, CLIDO, RAWKO] {
         assert!(exists(&sandbox, name), "{name}");
     }
-    // What is broken can still go, where plans lie.
+    // A broken plan can still be removed from the folders of plans.
     sandbox.write(".clido/plans/broken.json", "{");
     sandbox.run(&["delete", "--yes", "broken"]).exits(0);
     assert_eq!(sandbox.read(".planwright/trash/1/.clido/plans/broken.json"), "{");
@@ -456,7 +456,7 @@ fn init_creates_a_workspace() {
     let config = sandbox.read("planwright.toml");
     assert!(config.contains("\n[run]\nagent = \"claude\"\n"), "{config}");
     assert_eq!(sandbox.read(".planwright/.gitignore"), "*\n");
-    // Without their `#`, the settings hold; of several lines for the same setting, one.
+    // Without their `#`, the settings are valid; of several lines for the same setting, one.
     let mut known = Vec::new();
     let bared = config.lines().filter_map(|line| match line.strip_prefix('#') {
         Some(setting) if !setting.is_empty() && !setting.starts_with(' ') => {
@@ -579,7 +579,7 @@ fn diagnosis(ran: &Ran) -> Vec<String> {
     ids.into_iter().map(str::to_owned).collect()
 }
 
-/// Checks what is found after something was done to a sound workspace.
+/// Checks the findings after a valid workspace was changed.
 #[track_caller]
 fn finds_wrong(break_it: impl FnOnce(&Sandbox), expected: &[&str]) -> Ran {
     let sandbox = workspace();
@@ -681,7 +681,7 @@ fn a_bad_state_folder_is_found() {
 
 #[test]
 fn state_that_git_tracks_is_found() {
-    // The git of the machine is asked, and has to be there.
+    // The machine's git is used, and must exist.
     let sandbox = Sandbox::with(&[(AIMI, plans::AIMI)]);
     let git = |args: &[&str]| {
         let ran = Command::new("git").args(args).current_dir(sandbox.path()).output();
@@ -749,7 +749,7 @@ fn a_plan_that_was_moved_by_hand_is_no_loss() {
     )
     .expect("moved");
     sandbox.run(&["doctor"]).exits(0);
-    // Nor is one without an id that was taken back from the archive.
+    // Nor is one without an id that was restored from the archive.
     sandbox.run(&["archive", AIMI]).exits(0);
     let archived = sandbox.path().join(".planwright/archive").join(AIMI);
     std::fs::rename(archived, sandbox.path().join(AIMI)).expect("moved");
@@ -794,7 +794,7 @@ fn a_plan_that_cannot_be_read_is_found() {
     let sandbox = workspace();
     let file = sandbox.write(path, plans::CLIDO);
     std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o000)).expect("ours");
-    // The superuser reads everything.
+    // The superuser can read everything.
     let expected: &[&str] = match std::fs::read(&file) {
         Ok(_) => &[],
         Err(_) => &["plan-unreadable"],

@@ -31,7 +31,7 @@ impl Folder {
         Folder(path.canonicalize().expect("it was just made"))
     }
 
-    /// Returns a folder with a plan and a pack that fits it.
+    /// Returns a folder with a plan and a matching pack.
     fn with_pack() -> Self {
         let folder = Folder::new();
         folder.write("docs/plans/p.md", PLAN);
@@ -229,7 +229,7 @@ fn links_are_followed_and_the_name_of_the_binary_counts() {
     assert!(output.stdout.starts_with(b"sha256:"));
 }
 
-/// The recorded answers of the original, beside the checkout of those who have them.
+/// The recorded answers of the original, next to the checkout if available.
 fn corpus() -> Option<PathBuf> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus/task-pack");
     path.canonicalize().ok()

@@ -1,4 +1,4 @@
-//! `planwright tasks …`: packs derived from source plans by scripted planners, made anew, and their cards.
+//! `planwright tasks …`: packs derived from source plans by scripted planners, rebuilt packs, and their cards.
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ use crate::run::{Came, Workspace};
 const PLAN: &str = "docs/plans/photos.md";
 const PACK: &str = "docs/tasks/2026-05-11-001-feat-photos-tasks.md";
 
-/// Answers what stands aside, and keeps what it was asked.
+/// Answers with a file outside of the workspace, and records the prompt.
 const ANSWERS: &str = "cat >> \"$ASIDE/asked\"; cat \"$ASIDE/answer\"";
 
 fn task(id: &str, on: &[&str], file: &str, goal: &str) -> Value {
@@ -155,7 +155,7 @@ fn an_answer_can_come_from_a_file_and_a_dry_run_prints_the_prompt() {
         "{}",
         prompt.text
     );
-    // A pack that is there is rebuilt, and not overwritten.
+    // An existing pack is rebuilt, and not overwritten.
     let came = workspace
         .does(&["tasks", "derive", PLAN, "--out", PACK, "--from", "answer.md"])
         .exits(1);
@@ -164,7 +164,7 @@ fn an_answer_can_come_from_a_file_and_a_dry_run_prints_the_prompt() {
         "{}",
         came.text
     );
-    // Without --out it goes where packs are kept, and is called after its plan.
+    // Without --out it goes to the folder of packs, and is named after its plan.
     let report = workspace
         .does(&["tasks", "derive", PLAN, "--from", "answer.md", "--json"])
         .exits(0);
@@ -237,7 +237,7 @@ fn a_stale_pack_is_refused_and_can_be_regenerated() {
         .does(&["run", PACK])
         .exits(1)
         .says("planwright tasks regenerate");
-    // The planner calls the finished task otherwise, and gives its id to another one.
+    // The planner renames the finished task, and gives its id to another one.
     let again = answer(&[
         task("T001", &["T002"], "src/show.rs", "Show them"),
         task("T002", &[], "src/card.rs", "Read the card"),
@@ -265,7 +265,7 @@ fn a_stale_pack_is_refused_and_can_be_regenerated() {
     workspace.script("says done");
     workspace.does(&["run", PACK]).exits(0);
     assert_eq!(workspace.noted("began").last().map(String::as_str), Some("T003"));
-    // The history has it, and it can be taken back.
+    // The history records it, and it can be undone.
     workspace.does(&["history", PACK]).exits(0).says("regenerate");
     for _ in 0..2 {
         let history = json_of(&workspace.does(&["history", PACK, "--json"]));

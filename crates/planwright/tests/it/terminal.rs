@@ -1,15 +1,15 @@
-//! What reaches a real terminal: nothing from a plan may drive it, also where programs get it byte for byte.
+//! Output to a real terminal: no text of a plan may control it, even if programs get it byte for byte.
 
 use std::process::{Command, Stdio};
 
 use crate::plans;
 use crate::sandbox::Sandbox;
 
-/// Characters that drive a terminal or turn its text around.
+/// Control and bidirectional characters.
 pub(crate) const EVIL: &str = "\u{9b}31m\u{202e}";
 
-/// Runs a command line of the shell at a terminal of its own, with the binary as `$PLANWRIGHT`, and returns all that
-/// the terminal was sent; none where this machine has no way to make a terminal, which is said.
+/// Runs a shell line in a terminal of its own, with the binary as `$PLANWRIGHT`, and returns everything sent to the terminal. None if this
+/// machine cannot create a terminal, with a note.
 #[expect(clippy::print_stderr, reason = "a skipped test must say that it was skipped")]
 fn at_a_terminal(test: &str, sandbox: &Sandbox, line: &str) -> Option<String> {
     let script = |line: &str| {
@@ -39,7 +39,7 @@ fn at_a_terminal(test: &str, sandbox: &Sandbox, line: &str) -> Option<String> {
     }
 }
 
-/// Returns what would drive a terminal. Its own line ends do not count, nor what `script` says about its input's end.
+/// Returns the control characters, without those of line ends and of `script`'s message at the end of its input.
 fn driving(sent: &str) -> Vec<char> {
     let sent = sent.replace("\r\n", "\n").replace("^D\u{8}\u{8}", "");
     let is_evil = |c: &char| (c.is_control() && !matches!(c, '\n' | '\t')) || *c == '\u{202e}';
@@ -157,7 +157,7 @@ fn a_draft_is_edited_until_it_is_valid_or_abandoned() {
         );
         if let Some(sent) = at_a_terminal("a_draft_is_edited_until_it_is_valid_or_abandoned", &sandbox, &line) {
             assert!(sent.contains(says) || says == "plan-", "{said}: {sent:?}");
-            // The next command is the last thing printed, and fits what became of the draft.
+            // The next command is the last printed line, and matches the state of the draft.
             let last = sent.trim_end().lines().last().unwrap_or_default().to_owned();
             let next = match (said, is_kept) {
                 ("abandon", _) => "planwright import plan.abandoned.txt",

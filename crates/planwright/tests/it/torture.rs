@@ -53,7 +53,7 @@ fn using_git_during_a_run_loses_nothing() {
     tries("users", None, 3);
 }
 
-/// Runs a command with a fault at each of its steps, in a workspace of its own each time.
+/// Runs a command with a fault at each of its steps, each time in a new workspace.
 fn at_every_step(kind: &str, args: &[&str], mut check: impl FnMut(&Sandbox, &Ran, u32)) {
     for step in 0..100 {
         let sandbox = Sandbox::new()

@@ -1,4 +1,4 @@
-//! The transcripts of the documentation are what the binary prints. `UPDATE_EXPECT=1` writes them anew.
+//! The transcripts of the documentation are the binary's output. `UPDATE_EXPECT=1` rewrites them.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -102,7 +102,7 @@ fn check(page: &str, folders: &[&str]) {
 fn play(block: &str, folders: &[&str]) -> String {
     let folder = TempFolder::new().expect("temp folder");
     for source in folders {
-        // `folder/.` means what is in it, as for `cp`.
+        // `folder/.` means its content, as for `cp`.
         let target = if source.ends_with("/.") { "" } else { source };
         copy(&repository().join(source), &folder.path().join(target));
     }
@@ -151,7 +151,7 @@ fn run(line: &str, folder: &Path, own_times: &BTreeSet<String>) -> String {
     text
 }
 
-/// Returns the times that the plans of a folder have, as they are shown in UTC. They are the same in every run.
+/// Returns the times in the plans of a folder, as shown in UTC. They are the same in every run.
 fn times_in(folder: &Path) -> BTreeSet<String> {
     const WRITTEN: &str = "0000-00-00T00:00:00Z";
     let mut found = BTreeSet::new();
@@ -171,7 +171,7 @@ fn times_in(folder: &Path) -> BTreeSet<String> {
     found
 }
 
-/// Returns what a command printed as if it had been printed at one time, by machines of one speed.
+/// Returns the output of a command as if printed at one time, by machines of one speed.
 fn steady(text: &str, own_times: &BTreeSet<String>) -> String {
     let lines = text.split_inclusive('\n');
     let text = lines
@@ -182,11 +182,11 @@ fn steady(text: &str, own_times: &BTreeSet<String>) -> String {
                 true => line.split(' ').map(steady_word).collect::<Vec<_>>().join(" "),
                 false => line.to_owned(),
             }
-            // Which took longer than each of its tasks.
+            // It took longer than each of its tasks.
             .replace("finished after 0.2s", "finished after 1.4s")
         })
         .collect::<String>()
-        // Kernels differ in what they have for fences.
+        // Kernels differ in their support for fences.
         .replace(
             &planwright_run::fence::support().words(),
             "Landlock ABI 7: files, TCP ports",
@@ -223,7 +223,7 @@ fn steady_times(text: &str, own_times: &BTreeSet<String>) -> String {
     out
 }
 
-/// Returns who holds a task since when, on one machine at one time.
+/// Returns the holder of a task and the time, as on one machine at one time.
 fn steady_holder(before: &str, word: &str) -> String {
     const TIME: &str = "0000-00-00T00:00:00.000Z";
     const SECOND: &str = "0000-00-00T00:00:00Z";
@@ -274,7 +274,7 @@ fn copy(from: &Path, to: &Path) {
         .collect();
     for entry in entries {
         let name = entry.file_name().unwrap_or_default();
-        // What a run of the example itself has left.
+        // Leftovers of a run in the example itself.
         if name == "target" || name == ".planwright" {
             continue;
         }

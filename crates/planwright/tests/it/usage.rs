@@ -1,4 +1,4 @@
-//! The command line itself: help, completions, man pages, colours, and what is wrong usage.
+//! The command line itself: help, completions, man pages, colours, and wrong usage.
 
 use crate::language::retired_in;
 use crate::plans;
@@ -209,7 +209,7 @@ fn every_verb_takes_its_plan_by_the_same_option() {
             positional.stdout,
             "{verb}"
         );
-        // The same plan twice is one plan; a word next to another plan is a task for `show`.
+        // The same plan twice is one plan; an argument next to another plan is a task for `show`.
         sandbox.run(&[verb, path, "-p", path]).exits(0);
         let other = if verb == "show" { 1 } else { 2 };
         sandbox.run(&[verb, "third.json", "-p", path]).exits(other);

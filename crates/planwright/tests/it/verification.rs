@@ -23,7 +23,7 @@ const STORIES: &str = r#"{
 }
 "#;
 
-/// Passes where there is a file `good`, and leaves a trace of having been run.
+/// Passes if there is a file `good`, and records that it ran.
 const RULES: &str = r#"
 [[verify.criteria]]
 pattern = "typecheck*"
@@ -108,7 +108,7 @@ fn done_is_refused_until_its_commands_pass() {
         ],
     );
     assert_eq!(sandbox.read("ran"), "US-001\n".repeat(3));
-    // What was verified can be taken back like anything else.
+    // A verified change can be undone like any other.
     sandbox.run(&["undo", PLAN]).exits(0);
     assert_eq!(sandbox.read(PLAN), before);
 }
@@ -324,7 +324,7 @@ fn a_broken_configuration_verifies_nothing() {
     let ran = sandbox.run(&["done", "US-001"]).exits(1);
     says(&ran, &["[config-unknown-key]", "the configuration has errors"]);
     assert_eq!(status_of(&sandbox, "US-001"), "in_progress");
-    // Whether verification may be waived is not known either.
+    // Whether verification may be waived is unknown too.
     sandbox.run(&["done", "US-001", "--unverified"]).exits(1);
 }
 

@@ -1,4 +1,4 @@
-//! The verbs that only look: `show`, `next`, `why`, `graph`, `list`, `schema`, `hash`, and how they find their plan.
+//! The verbs that only read: `show`, `next`, `why`, `graph`, `list`, `schema`, `hash`, and how they find their plan.
 
 use planwright::core::dialect::DIALECTS;
 use serde_json::Value;
@@ -7,7 +7,7 @@ use crate::plans;
 use crate::run::clido;
 use crate::sandbox::Sandbox;
 
-/// Returns a workspace with a sound plan of each dialect where its tool keeps it.
+/// Returns a workspace with a valid plan of each dialect in its tool's folder.
 pub(crate) fn workspace() -> Sandbox {
     let sandbox = Sandbox::with(&[
         (".clido/plans/plan-a1b2c3d4.json", plans::CLIDO),
@@ -408,7 +408,7 @@ fn the_plan_that_rawko_works_on_goes_first() {
     sandbox.write(".rawko/current-task.yaml", pointer);
     assert!(shown_path(&sandbox, &[]).ends_with(RAWKO));
     assert!(shown_path(&sandbox, &[".rawko/current-task.yaml"]).ends_with(RAWKO));
-    // Beside plans of other tools it is one of several.
+    // Next to plans of other tools it is one of several.
     let mixed = workspace();
     mixed.write(".rawko/current-task.yaml", pointer);
     mixed.run(&["show"]).exits(1);

@@ -1,4 +1,4 @@
-//! From a planner's tasks to a contract: ids that old tasks keep, waves by dependencies and files, fields in one order.
+//! From a planner's tasks to a contract: ids that old tasks keep, waves by dependencies and files, fields in a fixed order.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -12,19 +12,19 @@ use crate::document::patch::PlainValue;
 use crate::plan::Field;
 use crate::text::SourceText;
 
-/// A pack that is to be made anew.
+/// A pack to rebuild.
 #[derive(Clone, Copy)]
 pub struct Previous<'a> {
     /// Its text.
     pub pack: &'a SourceText,
-    /// Returns whether anything is recorded of one of its tasks: that it was begun, done, failed or skipped.
+    /// Returns whether one of its tasks has records: it was started, done, failed or skipped.
     pub is_touched: &'a dyn Fn(&str) -> bool,
 }
 
-/// What became of the ids of a pack that was made anew.
+/// The changes of ids in a rebuilt pack.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct IdChanges {
-    /// Ids that the planner gave, and what the tasks are called instead.
+    /// Ids from the planner, and the tasks' new names.
     pub renamed: Vec<(String, String)>,
     /// Ids of old tasks that no task has any more.
     pub gone: Vec<String>,
@@ -32,9 +32,9 @@ pub struct IdChanges {
 
 /// The contract of derived tasks.
 pub(crate) struct DerivedContract {
-    /// The tasks with their waves, their fields in the order in which they are written.
+    /// The tasks with their waves, with their fields in written order.
     pub(crate) tasks: Vec<PackTask>,
-    /// All of it.
+    /// The whole contract.
     pub(crate) value: PlainValue,
 }
 
@@ -57,7 +57,7 @@ pub(crate) fn contract_of(tasks: &[PackTask]) -> DerivedContract {
     let files: Vec<Vec<String>> = tasks.iter().map(files).collect();
     let fresh = waves::fresh(&on, &files);
     let n_waves = fresh.positions.iter().flatten().max().map_or(0, |last| last + 1);
-    // What waits for itself has no place: it is put behind all others, and the judge says why that is wrong.
+    // A task that depends on itself has no position: it is put after all others, and the check reports the error.
     let waves: Vec<usize> = fresh.positions.iter().map(|at| at.unwrap_or(n_waves) + 1).collect();
     let wave_list = waves::wave_list(&waves, ids.iter().copied());
     let tasks: Vec<PackTask> = tasks
@@ -88,14 +88,14 @@ fn in_wave(task: &PackTask, wave: usize) -> PackTask {
     placed
 }
 
-/// Returns true for an id that cards can carry.
+/// Returns whether cards can contain an id.
 pub(crate) fn is_plain_id(id: &str) -> bool {
     let is_end = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric());
     let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     id.len() <= 64 && id.chars().all(is_part) && is_end(id.chars().next()) && is_end(id.chars().next_back())
 }
 
-/// A task of the pack before.
+/// A task of the previous pack.
 struct PreviousTask {
     id: String,
     goal: String,
@@ -119,12 +119,12 @@ fn sorted(files: impl Iterator<Item = String>) -> Vec<String> {
     files
 }
 
-/// Gives tasks that the pack before had, with the same goal and the same files, the ids they had there; and another id to
-/// tasks that would take over what is recorded of an old one. Returns what became of which.
+/// Gives tasks of the previous pack, with the same goal and files, their old ids. Gives another id to tasks that would inherit the records
+/// of an old one. Returns the changes.
 pub(crate) fn keep_ids(tasks: &mut [PackTask], previous: &Previous<'_>) -> IdChanges {
     let own: Vec<String> = tasks.iter().map(|task| task.text("task_id").to_owned()).collect();
     let distinct: HashSet<&str> = own.iter().map(String::as_str).collect();
-    // Tasks that share an id, or have none, are for the judge.
+    // The check reports tasks that share an id, or have none.
     if distinct.len() < own.len() || distinct.contains("") {
         return IdChanges::default();
     }

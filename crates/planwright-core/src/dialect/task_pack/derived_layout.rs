@@ -1,4 +1,4 @@
-//! The Markdown of a derived pack: frontmatter and ten sections. Text of others cannot begin a section or a fence.
+//! The Markdown of a derived pack: frontmatter and ten sections. Foreign text cannot begin a section or a fence.
 
 use std::collections::BTreeSet;
 
@@ -13,32 +13,32 @@ use crate::diagnostic::Diagnostic;
 use crate::document::patch::PlainValue;
 use crate::text::count;
 
-/// How long a text in a table may be.
+/// The length limit of a text in a table.
 const CELL_CHARS: usize = 120;
 
 /// How many boundaries of a plan a pack repeats.
 const MAX_BOUNDARIES: usize = 12;
 
-/// What a planner answered.
+/// A planner's answer.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PlannerAnswer {
-    /// The tasks, each with the fields that packs know; its wave is left out.
+    /// The tasks, each with the known fields of packs, without its wave.
     pub(crate) tasks: Vec<PackTask>,
     /// The sections of the plan that were used.
     pub(crate) sections: Vec<String>,
-    /// Units and requirements that no task serves, and why.
+    /// Units and requirements without a task, and why.
     pub(crate) uncovered: Vec<(String, String)>,
-    /// What is to be found out while the tasks are done.
+    /// Open questions for the tasks.
     pub(crate) unknowns: Vec<String>,
-    /// What was looked at to find the borders of tasks.
+    /// What the planner examined to split the work.
     pub(crate) orientation: Orientation,
-    /// Why the work is split in this way, in the planner's words.
+    /// The planner's reason for this split.
     pub(crate) reasoning: String,
-    /// What is left out, and told.
+    /// Findings about omitted parts.
     pub(crate) warnings: Vec<Diagnostic>,
 }
 
-/// What the planner looked at.
+/// What the planner examined.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Orientation {
     pub(crate) provider: Option<String>,
@@ -47,7 +47,7 @@ pub(crate) struct Orientation {
     pub(crate) limitations: Vec<String>,
 }
 
-/// All that a pack is laid out from.
+/// The inputs of a pack's text.
 pub(crate) struct PackLayout<'a> {
     pub(crate) plan_path: &'a str,
     pub(crate) plan: &'a SourcePlan,
@@ -92,7 +92,7 @@ impl PackLayout<'_> {
         )
     }
 
-    /// Identity is written to the letter: the judge compares it to the letter.
+    /// Identity is written exactly: the check compares it exactly.
     fn frontmatter(&self) -> String {
         let (status, mode) = match self.is_draft() {
             true => ("draft", "transient"),
@@ -125,8 +125,8 @@ impl PackLayout<'_> {
         frontmatter_text(&entries.chain(list).collect::<Vec<_>>())
     }
 
-    /// Returns the sections that were used: those that the planner names, those of the units and requirements that tasks
-    /// serve, and those about scope. All of them where there are none of these.
+    /// Returns the used sections: those that the planner names, those of the units and requirements of tasks, and those about scope. All of
+    /// them if there are none of these.
     fn sections(&self) -> Vec<&str> {
         let names: BTreeSet<&str> = self.answer.sections.iter().map(String::as_str).collect();
         let anchors = self.anchors();
@@ -170,7 +170,7 @@ impl PackLayout<'_> {
         out
     }
 
-    /// Returns how the check of spec-write-tasks came out whether a plan is ready to be split, and why.
+    /// Returns the result of spec-write-tasks' check whether a plan is ready to be split, and the reason.
     fn branch(&self) -> String {
         if self.is_draft() {
             return "`draft-only`. The plan has no `spec_id`, so this pack is for discussion and cannot be executed"
@@ -339,7 +339,7 @@ fn or_none(text: String) -> String {
     if text.is_empty() { "none".to_owned() } else { text }
 }
 
-/// Returns what follows a colon: a line for each item, or a word.
+/// Returns the text after a colon: a line for each item, or a word.
 fn items(items: impl Iterator<Item = String>) -> String {
     let lines: String = items.map(|item| format!("  - {item}\n")).collect();
     match lines.is_empty() {

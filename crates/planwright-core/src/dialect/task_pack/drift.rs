@@ -22,15 +22,15 @@ rules! {
         "goal: Read two cards";
 }
 
-/// How long a value is shown in a finding.
+/// The length limit of a value in a finding.
 const SHOWN_CHARS: usize = 60;
 
-/// Returns the cards that the contract of a pack makes, and nothing else; none where there is no contract to read.
+/// Returns only the cards that follow from the contract of a pack; none without a valid contract.
 pub fn cards(source: &SourceText) -> Option<String> {
     PackContract::parse(source).map(|contract| new_cards(contract.rows.iter().map(|row| &row.task)))
 }
 
-/// Returns where cards and contract differ, in the order of the text; none where there is no contract to read.
+/// Returns the differences between cards and contract, in text order; none without a valid contract.
 pub fn drift(source: &SourceText) -> Option<Vec<Diagnostic>> {
     let contract = PackContract::parse(source)?;
     let comparison = CardComparison::new(source, &contract);
@@ -42,7 +42,7 @@ pub fn drift(source: &SourceText) -> Option<Vec<Diagnostic>> {
     Some(found)
 }
 
-/// Returns the text in which the cards follow the contract, and nothing else is changed.
+/// Returns the text with cards that match the contract, otherwise unchanged.
 pub fn with_cards_renewed(source: &SourceText) -> Result<String, CannotFollow> {
     let unread = || refuse(Span::default(), "there is no contract that can be read".to_owned());
     let contract = PackContract::parse(source).ok_or_else(unread)?;
@@ -64,7 +64,7 @@ struct CardComparison<'a> {
     source: &'a SourceText,
     contract: &'a PackContract,
     cards: Cards,
-    /// Cards of tasks that the contract does not have.
+    /// Cards of tasks that the contract lacks.
     orphans: Vec<Card>,
 }
 
@@ -75,7 +75,7 @@ enum CardDifference<'t> {
     Second(&'t Card),
     /// A card of no task.
     Orphan(&'t Card),
-    /// A field that says something else; a second line of a field where the flag is set.
+    /// A field with another value; with the flag, a second line of a field.
     Field(&'t Card, &'t CardField, bool),
 }
 
@@ -126,7 +126,7 @@ impl<'a> CardComparison<'a> {
         })
     }
 
-    /// Returns what makes the cards follow.
+    /// Returns the edits that update the cards.
     fn edits(&self, editor: &CardEditor<'_>) -> Result<Vec<Replacement>, CannotFollow> {
         if self.cards.cards.is_empty() && self.orphans.is_empty() {
             return self.all_cards().map(|edit| vec![edit]);
@@ -151,7 +151,7 @@ impl<'a> CardComparison<'a> {
         Ok(joined_insertions(edits))
     }
 
-    /// Returns what gives all tasks a card where there is none.
+    /// Returns the edit that adds all cards if there are none.
     fn all_cards(&self) -> Result<Replacement, CannotFollow> {
         let newline = self.source.newline().as_str();
         let cards = new_cards(self.contract.rows.iter().map(|row| &row.task)).replace('\n', newline);
@@ -176,7 +176,7 @@ impl<'a> CardComparison<'a> {
     }
 }
 
-/// Returns insertions at one place as one, in their order.
+/// Joins insertions at one offset, in order.
 fn joined_insertions(edits: Vec<Replacement>) -> Vec<Replacement> {
     let mut joined: Vec<Replacement> = Vec::new();
     for edit in edits {
@@ -230,7 +230,7 @@ impl CardDifference<'_> {
     }
 }
 
-/// Returns a value for people; none for one that says nothing.
+/// Returns a value for people; none for an empty one.
 fn shown(value: &PlainValue) -> Option<String> {
     let text = match value {
         PlainValue::Array(items) if items.is_empty() => "[]".to_owned(),
@@ -240,7 +240,7 @@ fn shown(value: &PlainValue) -> Option<String> {
     Some(cut(&one_line(&text), SHOWN_CHARS))
 }
 
-/// Returns the words of a section that look like the ids of a contract and are none of them.
+/// Returns the words of a section that look like ids of a contract and are unknown.
 fn strangers<'t>(text: &'t str, ids: &HashSet<&str>) -> Vec<&'t str> {
     let shape = |id: &str| -> Option<String> {
         let stem = id.trim_end_matches(|c: char| c.is_ascii_digit());

@@ -1,4 +1,4 @@
-//! The fields of a task pack: the one table by which tasks are read, checked, edited and written.
+//! The fields of a task pack: the one table for reading, checking, editing and writing tasks.
 
 use FieldShape::{Any, Bool, NonBlank, Own, TextList, TextListOrNull, TextOrNull};
 
@@ -31,10 +31,10 @@ pub(super) static CONTRACT: FieldTable = FieldTable {
     ],
 };
 
-/// How many fields a task may have.
+/// The number of fields of a task.
 pub(super) const N_FIELDS: usize = 20;
 
-/// The fields of a task with the types that edits write, each with its place in a task that is written anew.
+/// The fields of a task with their types for edits, each with its position in a new task.
 const TASK_FIELDS: [(FieldSpec, u8); N_FIELDS] = [
     (FieldSpec::required("task_id", Field::Id, NonBlank), 0),
     (FieldSpec::optional("source_unit", Field::SourceUnit, TextOrNull), 1),
@@ -70,7 +70,7 @@ const TASK_FIELDS: [(FieldSpec, u8); N_FIELDS] = [
     (FieldSpec::optional("target_repo", Field::TargetRepo, TextOrNull), 18),
 ];
 
-/// The fields that a task must have, in the order in which the original asks for them.
+/// The required fields of a task, in the order of the original's checks.
 pub(super) const REQUIRED: [Field; 8] = [
     Field::Id,
     Field::Dependencies,
@@ -82,19 +82,19 @@ pub(super) const REQUIRED: [Field; 8] = [
     Field::StopIf,
 ];
 
-/// Tasks as they are read: what may stand in a file is judged by the original's rules.
+/// Tasks for reading: the original's rules check the values.
 pub(super) static TASK: FieldTable = FieldTable {
     name: "Task",
     fields: &task_fields(TaskForm::Read),
 };
 
-/// Tasks of an executable pack as they are edited.
+/// Tasks of an executable pack for editing.
 pub(super) static EXECUTABLE_TASK: FieldTable = FieldTable {
     name: "Task",
     fields: &task_fields(TaskForm::Executable),
 };
 
-/// Tasks of a draft as they are edited.
+/// Tasks of a draft for editing.
 pub(super) static DRAFT_TASK: FieldTable = FieldTable {
     name: "Task",
     fields: &task_fields(TaskForm::Draft),
@@ -104,7 +104,7 @@ pub(super) static DRAFT_TASK: FieldTable = FieldTable {
 enum TaskForm {
     Read,
     Executable,
-    /// A draft may leave files, test focus, done signal and stop condition open.
+    /// A draft may lack files, test focus, done signal and stop condition.
     Draft,
 }
 
@@ -125,7 +125,7 @@ const fn task_fields(form: TaskForm) -> [FieldSpec; N_FIELDS] {
     fields
 }
 
-/// Returns the place of a task's field in the table; the number of fields where tasks have no such field.
+/// Returns the index of a task's field in the table; the number of fields if it has none.
 pub(super) const fn place(field: Field) -> usize {
     let mut ix = 0;
     while ix < N_FIELDS && TASK_FIELDS[ix].0.field as u8 != field as u8 {
@@ -139,13 +139,13 @@ pub(super) fn name(field: Field) -> &'static str {
     TASK.fields.get(place(field)).map_or("", |spec| spec.name)
 }
 
-/// Returns the names of a task's fields: first those it must have, in the original's order.
+/// Returns the names of a task's fields: first the required ones, in the original's order.
 pub(crate) fn names() -> impl Iterator<Item = &'static str> {
     let optional = TASK.fields.iter().filter(|spec| spec.need == Need::Optional);
     REQUIRED.into_iter().map(name).chain(optional.map(|spec| spec.name))
 }
 
-/// Returns the name of the field whose name passes a test.
+/// Returns the field whose name passes a test.
 pub(crate) fn find(is_name: impl Fn(&str) -> bool) -> Option<&'static str> {
     let mut names = TASK.fields.iter().map(|spec| spec.name);
     names.find(|name| is_name(name))
@@ -162,7 +162,7 @@ pub(super) fn is_list(field: &str) -> bool {
     spec.is_some_and(|spec| matches!(spec.shape, TextList | TextListOrNull))
 }
 
-/// Returns the fields of a task in the order in which they are written.
+/// Returns the fields of a task in written order.
 pub(crate) fn as_written() -> Vec<&'static FieldSpec> {
     let mut fields: Vec<_> = TASK_FIELDS.iter().map(|(_, at)| *at).zip(TASK.fields).collect();
     fields.sort_by_key(|(at, _)| *at);

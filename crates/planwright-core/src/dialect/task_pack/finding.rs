@@ -3,8 +3,8 @@
 use super::js::{JsString, JsValue};
 use crate::text::Span;
 
-/// The most errors, and limitations, that a contract is said to have. A draft may leave five fields of each task open, which the
-/// original counts as errors: there is room for those of a hundred thousand tasks.
+/// The limit of errors, and of limitations, of a contract. A draft may leave five fields of each task open, which the original counts as
+/// errors: the limit is enough for a hundred thousand tasks.
 pub const MAX_FINDINGS: usize = 600_000;
 
 /// One finding in the original's words.
@@ -16,7 +16,7 @@ pub struct OriginalFinding {
     pub message: JsString<'static>,
     /// Further members of the original's JSON, in its order.
     pub details: Vec<(&'static str, JsValue)>,
-    /// Where in the pack it is; empty at the start for what is missing as a whole.
+    /// Its span in the pack; empty at the start for a missing part.
     pub span: Span,
 }
 
@@ -41,10 +41,10 @@ impl OriginalFinding {
     }
 }
 
-/// What is found in a contract, up to a number that no reader gets to the end of.
+/// The findings about a contract, up to a limit.
 pub(super) struct ContractFindings<'o> {
     pub(super) errors: &'o mut Vec<OriginalFinding>,
-    /// What the original only remarks upon.
+    /// The original's remarks.
     pub(super) limitations: &'o mut Vec<OriginalFinding>,
 }
 

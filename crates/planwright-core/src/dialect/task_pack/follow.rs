@@ -10,11 +10,11 @@ use crate::diagnostic::Replacement;
 use crate::document::patch::{self, PlainValue};
 use crate::text::{SourceText, Span, visible};
 
-/// Makes waves and cards follow an edit.
+/// Updates waves and cards after an edit.
 pub(super) fn follow_up(edited: &TaskListEdit<'_>) -> Result<Followed, CannotFollow> {
     let contracts = PackContract::parse(edited.before).zip(PackContract::parse(edited.after));
     let Some((old, new)) = contracts.filter(|(_, new)| new.rows.len() == edited.origin.len()) else {
-        // A contract that cannot be read any more is refused when the new text is judged.
+        // A contract that has become unreadable is refused when the new text is checked.
         return Ok(Followed {
             text: edited.after.as_str().to_owned(),
             notes: Vec::new(),
@@ -38,7 +38,7 @@ pub(super) fn follow_up(edited: &TaskListEdit<'_>) -> Result<Followed, CannotFol
 }
 
 impl ContractEdit<'_> {
-    /// Refuses to touch tasks that share an id: waves and cards know tasks by nothing else.
+    /// Refuses to edit tasks that share an id: waves and cards identify tasks only by it.
     fn refuse_doubles(&self) -> Result<(), CannotFollow> {
         let mut named: HashMap<&str, usize> = HashMap::new();
         for id in self.old.rows.iter().filter_map(|row| row.id.as_deref()) {
@@ -69,7 +69,7 @@ impl ContractEdit<'_> {
         Ok(())
     }
 
-    /// Makes the cards follow, and puts the new text together.
+    /// Updates the cards, and builds the new text.
     fn follow_cards(&self, new: &PackContract, mut notes: Vec<Note>) -> Result<Followed, CannotFollow> {
         let before = self.edited.before;
         let mut edits = vec![Replacement::new(self.old.fence.document.extent(), new.text())];
@@ -92,7 +92,7 @@ impl ContractEdit<'_> {
         })
     }
 
-    /// Refuses a new id that has a card already, left behind by a task that is gone.
+    /// Refuses a new id that already has a card, left by a removed task.
     fn refuse_orphans(&self, new: &PackContract) -> Result<(), CannotFollow> {
         let old = self.old.ids();
         let fresh: HashSet<&str> = new.ids().into_iter().filter(|id| !old.contains(id)).collect();
@@ -110,7 +110,7 @@ impl ContractEdit<'_> {
         }
     }
 
-    /// Adds what the cards of tasks need whose fields have changed.
+    /// Adds the edits of cards whose tasks have changed fields.
     fn change_cards(
         &self,
         editor: &CardEditor<'_>,
@@ -131,7 +131,7 @@ impl ContractEdit<'_> {
         Ok(())
     }
 
-    /// Adds what puts cards into their places: new ones, those of tasks that are gone, and another order.
+    /// Adds the edits that insert new cards, remove cards of removed tasks, and reorder cards.
     fn place_cards(
         &self,
         editor: &CardEditor<'_>,
@@ -179,7 +179,7 @@ impl ContractEdit<'_> {
         editor.permute(&order, edits)
     }
 
-    /// Refuses to add a task to cards of which none could be read.
+    /// Refuses to add a task if no card could be read.
     fn refuse_unknown_layout(&self, editor: &CardEditor<'_>) -> Result<(), CannotFollow> {
         for id in self.old.rows.iter().filter_map(|row| row.id.as_deref()) {
             editor.card_of(id)?;
@@ -187,7 +187,7 @@ impl ContractEdit<'_> {
         Ok(())
     }
 
-    /// Makes sure that what agreed with the contract still does, and that new cards do.
+    /// Checks that cards that matched the contract still do, and that new cards do.
     fn verify(&self, editor: &CardEditor<'_>, new: &PackContract, text: &SourceText) -> Result<(), CannotFollow> {
         let cards = Cards::read(text, &new.ids());
         for (new_ix, row) in new.rows.iter().enumerate() {
@@ -222,7 +222,7 @@ impl ContractEdit<'_> {
         Ok(())
     }
 
-    /// Returns the ids that mean nothing any more.
+    /// Returns the ids that have no task any more.
     fn old_ids(&self) -> impl Iterator<Item = &str> {
         let renamed = (0..self.new.rows.len()).filter_map(|ix| {
             let old = self.origin_of(ix)?.id.as_deref()?;
@@ -232,7 +232,7 @@ impl ContractEdit<'_> {
         renamed.chain(gone).filter(|id| !self.new.by_id.contains_key(*id))
     }
 
-    /// Returns the sections that tell readers what has changed now. Where a task is renamed, its lines are named instead.
+    /// Returns the sections that describe what has changed. For a renamed task, its lines are named instead.
     fn sections_behind(&self, new: &PackContract) -> Vec<&'static str> {
         let mut rows = new.rows.iter().enumerate();
         if rows.any(|(ix, row)| self.origin_of(ix).is_some_and(|old| old.id != row.id)) {

@@ -15,10 +15,10 @@ use sha2::{Digest as _, Sha256};
 
 use crate::document::markdown::Markdown;
 
-/// The name of this way of hashing, as the original prints it.
+/// The name of this canonicalization, as the original prints it.
 pub const CANONICALIZATION: &str = "source-plan-body-v1";
 
-/// What is said of a text whose first line opens a frontmatter that no line closes.
+/// The message for a text with an unclosed frontmatter.
 pub const UNCLOSED_FRONTMATTER: &str = "Frontmatter starts with --- but has no closing --- line.";
 
 /// The hash of a source plan's body.
@@ -26,13 +26,13 @@ pub const UNCLOSED_FRONTMATTER: &str = "Frontmatter starts with --- but has no c
 pub struct PlanHash {
     /// `sha256:` and 64 lower-case hexadecimal digits.
     pub hash: String,
-    /// Whether a frontmatter was left out.
+    /// Whether a frontmatter was removed.
     pub removed_frontmatter: bool,
-    /// The length of what was hashed.
+    /// The length of the hashed text.
     pub n_body_bytes: usize,
 }
 
-/// Hashes the body of a plan; none where its frontmatter is not closed.
+/// Hashes the body of a plan; none if its frontmatter is not closed.
 pub fn plan_hash(plan: &Markdown) -> Option<PlanHash> {
     let frontmatter = plan.frontmatter();
     if frontmatter.is_some_and(|found| !found.is_closed) {
@@ -53,7 +53,7 @@ pub fn plan_hash(plan: &Markdown) -> Option<PlanHash> {
     })
 }
 
-/// Feeds the text with every CRLF and lone CR as LF; returns how many bytes that were.
+/// Hashes the text with every CRLF and lone CR as LF; returns the number of bytes.
 fn hash_with_lf(text: &str, hasher: &mut Sha256) -> usize {
     let mut rest = text.as_bytes();
     let mut n_bytes = 0;
@@ -68,7 +68,7 @@ fn hash_with_lf(text: &str, hasher: &mut Sha256) -> usize {
     n_bytes + rest.len()
 }
 
-/// Returns true for `sha256:` and 64 lower-case hexadecimal digits.
+/// Returns whether a text is `sha256:` and 64 lower-case hexadecimal digits.
 pub(super) fn is_plan_hash(text: &str) -> bool {
     let Some(digits) = text.strip_prefix("sha256:") else {
         return false;

@@ -16,14 +16,14 @@ pub struct JsString<'s>(Repr<'s>);
 
 #[derive(Clone, PartialEq, Eq, Hash)]
 enum Repr<'s> {
-    /// What stands in the file as it is meant is not copied.
+    /// Text whose characters are in the file unescaped is not copied.
     Text(Cow<'s, str>),
-    /// UTF-8 but for surrogates, which stand alone as three bytes each. Never used for text that is UTF-8.
+    /// UTF-8 except lone surrogates, each as three bytes. Never used for valid UTF-8.
     Wtf8(Vec<u8>),
 }
 
 impl<'s> JsString<'s> {
-    /// Puts strings into the gaps `{}` of a text, as a template literal does. No two neighbours may make up a surrogate pair.
+    /// Fills the placeholders `{}` of a text, as a template literal does. No two neighbours may form a surrogate pair.
     pub fn filled(template: &str, parts: &[&JsString<'_>]) -> Self {
         let mut texts = template.split("{}");
         let mut out = texts.next().unwrap_or("").as_bytes().to_vec();
@@ -41,7 +41,7 @@ impl<'s> JsString<'s> {
         })
     }
 
-    /// Returns the string with a text of its own.
+    /// Returns the string with an owned text.
     pub fn into_owned(self) -> JsString<'static> {
         JsString(match self.0 {
             Repr::Text(text) => Repr::Text(Cow::Owned(text.into_owned())),
@@ -49,7 +49,7 @@ impl<'s> JsString<'s> {
         })
     }
 
-    /// Returns the bytes: UTF-8, and surrogates as if they were characters.
+    /// Returns the bytes: UTF-8, and surrogates encoded like characters.
     pub fn as_bytes(&self) -> &[u8] {
         match &self.0 {
             Repr::Text(text) => text.as_bytes(),
@@ -57,7 +57,7 @@ impl<'s> JsString<'s> {
         }
     }
 
-    /// Returns the text, with U+FFFD for each lone surrogate as in anything that is written out.
+    /// Returns the text, with U+FFFD for each lone surrogate, as in all output.
     pub fn text(&self) -> Cow<'_, str> {
         let bytes = match &self.0 {
             Repr::Text(text) => return Cow::Borrowed(text),
@@ -71,7 +71,7 @@ impl<'s> JsString<'s> {
         Cow::Owned(out)
     }
 
-    /// Returns true for text of nothing but white space.
+    /// Returns whether the text is blank.
     pub fn is_blank(&self) -> bool {
         match &self.0 {
             Repr::Text(text) => text.chars().all(is_space),
@@ -112,7 +112,7 @@ impl fmt::Debug for JsString<'_> {
     }
 }
 
-/// Calls with each run of text and with each lone surrogate, in order.
+/// Calls a function for each run of text and for each lone surrogate, in order.
 fn for_each_piece(bytes: &[u8], mut each: impl FnMut(Result<&str, u16>)) {
     let mut rest = bytes;
     while !rest.is_empty() {
@@ -136,7 +136,7 @@ fn for_each_piece(bytes: &[u8], mut each: impl FnMut(Result<&str, u16>)) {
     }
 }
 
-/// What `JSON.parse` can return.
+/// A value that `JSON.parse` can return.
 #[derive(Clone, Debug)]
 pub enum JsValue {
     /// `null`.
@@ -154,7 +154,7 @@ pub enum JsValue {
 }
 
 impl JsValue {
-    /// Builds what `JSON.parse` returns for a node of a document without syntax errors.
+    /// Builds the result of `JSON.parse` for a node of a document without syntax errors.
     pub fn of(node: NodeRef<'_>) -> Self {
         match node.kind() {
             NodeKind::Object => {
@@ -184,7 +184,7 @@ impl JsValue {
         JsValue::Object(members.into_iter().map(|(key, value)| (key.into(), value)).collect())
     }
 
-    /// Returns what `String` makes of it.
+    /// Returns the result of `String`.
     pub fn to_js_string(&self) -> JsString<'static> {
         let mut out = Vec::new();
         self.append_to(&mut out);
@@ -203,7 +203,7 @@ impl JsValue {
                     if ix > 0 {
                         out.push(b',');
                     }
-                    // In a joined array a null is nothing at all.
+                    // In a joined array a null is an empty text.
                     if !matches!(element, JsValue::Null) {
                         element.append_to(out);
                     }
@@ -213,17 +213,17 @@ impl JsValue {
     }
 }
 
-/// A node of a document without syntax errors, as JavaScript sees it: looked at where it stands, nothing is built.
+/// A node of a document without syntax errors, as JavaScript sees it, without building a value.
 #[derive(Clone, Copy)]
 pub(super) struct JsView<'d>(NodeRef<'d>);
 
 impl<'d> JsView<'d> {
-    /// Looks at a node.
+    /// Returns a view of a node.
     pub(super) fn of(node: NodeRef<'d>) -> Self {
         JsView(node)
     }
 
-    /// Returns where it stands.
+    /// Returns its span.
     pub(super) fn span(self) -> Span {
         self.0.span()
     }
@@ -233,18 +233,18 @@ impl<'d> JsView<'d> {
         JsValue::of(self.0)
     }
 
-    /// Returns a member's value, the last of those with the key; none of anything but an object.
+    /// Returns a member's value, the last of those with the key; none for other kinds.
     pub(super) fn get(self, key: &str) -> Option<JsView<'d>> {
         let members = self.0.own_members().filter(|member| member.key.is_text(key));
         members.last().map(|member| JsView(member.value))
     }
 
-    /// Returns the members of an object as they are written.
+    /// Returns the members of an object as written.
     pub(super) fn members(self) -> impl Iterator<Item = (NodeRef<'d>, JsView<'d>)> {
         self.0.own_members().map(|member| (member.key, JsView(member.value)))
     }
 
-    /// Returns the members of an object with the places of their keys, in the order of `Object.keys`.
+    /// Returns the members of an object with the spans of their keys, in the order of `Object.keys`.
     pub(super) fn listed_members(self) -> Vec<(JsString<'d>, Span, JsView<'d>)> {
         let members = self.members().map(|(key, value)| (string_of(key), (key.span(), value)));
         let listed = in_key_order(members).into_iter();
@@ -256,7 +256,7 @@ impl<'d> JsView<'d> {
         self.0.kind() == NodeKind::Array
     }
 
-    /// Returns the elements of an array; none of anything else.
+    /// Returns the elements of an array; none for other kinds.
     pub(super) fn elements(self) -> impl Iterator<Item = JsView<'d>> + use<'d> {
         self.0.elements().map(JsView)
     }
@@ -285,12 +285,12 @@ impl<'d> JsView<'d> {
         (self.0.kind() == NodeKind::String).then(|| string_of(self.0))
     }
 
-    /// Returns a string with something but white space in it.
+    /// Returns a string that is not blank.
     pub(super) fn as_filled_string(self) -> Option<JsString<'d>> {
         self.as_string().filter(|text| !text.is_blank())
     }
 
-    /// Returns true for what counts as true in a condition.
+    /// Returns whether it is true in a condition.
     pub(super) fn is_truthy(self) -> bool {
         match self.0.kind() {
             NodeKind::Number => number_of(self.0).abs() > 0.0,
@@ -310,7 +310,7 @@ impl<'d> JsView<'d> {
         matches!(self.0.kind(), NodeKind::String | NodeKind::Number)
     }
 
-    /// Returns what `String` makes of it.
+    /// Returns the result of `String`.
     pub(super) fn to_js_string(self) -> JsString<'d> {
         match self.as_string() {
             Some(text) => text,
@@ -327,7 +327,7 @@ fn number_of(node: NodeRef<'_>) -> f64 {
     node.as_number().unwrap_or(f64::NAN)
 }
 
-/// Returns entries as an object would list them: the last value of a repeated key at the place of the first, whole numbers first.
+/// Returns entries as an object lists them: the last value of a repeated key at the position of the first, whole numbers first.
 pub(super) fn in_key_order<'k, V>(entries: impl Iterator<Item = (JsString<'k>, V)>) -> Vec<(JsString<'k>, V)> {
     let mut listed: Vec<(JsString<'k>, V)> = Vec::new();
     let mut seen: HashMap<JsString<'k>, usize> = HashMap::new();
@@ -338,12 +338,12 @@ pub(super) fn in_key_order<'k, V>(entries: impl Iterator<Item = (JsString<'k>, V
             None => listed.push((key, value)),
         }
     }
-    // A stable sort: keys that are no array index stay in their order, after those that are.
+    // A stable sort: keys that are no array index keep their order, after those that are.
     listed.sort_by_key(|(key, _)| array_index(key.as_bytes()).unwrap_or(u32::MAX));
     listed
 }
 
-/// Returns the number that a key is the canonical spelling of, up to 2^32 − 2: engines list those first.
+/// Returns the number whose canonical spelling a key is, up to 2^32 − 2: engines list those first.
 fn array_index(key: &[u8]) -> Option<u32> {
     let is_canonical = match key {
         [b'0'] => true,
@@ -372,7 +372,7 @@ fn decode(quoted: &str) -> Vec<u8> {
         out.extend(before.as_bytes());
         let (c, len) = decode_escape(escape);
         match lone_surrogate(escape).filter(|_| c == '\u{fffd}') {
-            // The three bytes that UTF-8 would give to a surrogate if it were a character.
+            // The three bytes that UTF-8 would use for a surrogate.
             Some([low, high]) => out.extend([0xed, 0x80 | ((high & 0xf) << 2) | (low >> 6), 0x80 | (low & 0x3f)]),
             None => out.extend(c.encode_utf8(&mut [0; 4]).bytes()),
         }
@@ -382,7 +382,7 @@ fn decode(quoted: &str) -> Vec<u8> {
     out
 }
 
-/// Returns the surrogate that an escape begins with, as two bytes.
+/// Returns the surrogate at the start of an escape, as two bytes.
 fn lone_surrogate(escape: &str) -> Option<[u8; 2]> {
     let digits = escape.get(..6)?.strip_prefix("\\u")?;
     let unit = u16::from_str_radix(digits, 16).ok()?;

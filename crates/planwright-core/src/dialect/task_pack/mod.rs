@@ -44,7 +44,7 @@ use crate::text::{SourceText, Span, visible};
 /// The task-pack dialect.
 pub struct TaskPack;
 
-/// Whether a pack may be worked on follows from how it was made, not from an approval.
+/// How a pack was made decides whether it may be worked on, not an approval.
 static PLAN_MACHINE: PlanMachine = PlanMachine {
     rows: &[],
     unsaid: None,
@@ -155,7 +155,7 @@ impl Edits for TaskPack {
     }
 
     fn default_of(&self, field: Field) -> Option<PatchValue> {
-        // What no wave is called: the place of the new task among the waves is found when the rest follows.
+        // No wave has this name: the follow-up finds the wave of the new task.
         (field == Field::Wave).then_some(PatchValue::Null)
     }
 }

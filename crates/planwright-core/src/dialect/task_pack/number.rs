@@ -1,6 +1,6 @@
 //! Numbers as JavaScript writes them.
 
-/// Returns a number as JavaScript writes it: the shortest digits that read back, exponents from 21 digits on.
+/// Returns a number as JavaScript writes it: the shortest digits that parse to it, exponents from 21 digits on.
 pub(super) fn number_to_string(number: f64) -> String {
     if number.is_nan() {
         return "NaN".to_owned();
@@ -24,9 +24,9 @@ pub(super) fn number_to_string(number: f64) -> String {
     format!("{sign}{}", place_point(&digits, point))
 }
 
-/// Returns the other shortest digits where two are equally close and the other are even: JavaScript prefers those.
+/// Returns the even digits if two shortest candidates are equally close: JavaScript prefers those.
 fn even_digits(number: f64, digits: &str, exponent: &str) -> Option<String> {
-    // Elsewhere no double lies right between two candidates: its exact digits are too many or too few.
+    // Outside this range, no double is exactly between two candidates: its exact digits are too many or too few.
     if digits.len() < 16 || !(1e-8..1e40).contains(&number) {
         return None;
     }
@@ -39,7 +39,7 @@ fn even_digits(number: f64, digits: &str, exponent: &str) -> Option<String> {
     (is_tie && is_even && reads_back).then(|| lower.to_owned())
 }
 
-/// Writes digits whose decimal point stands after the first `point` of them.
+/// Writes digits with the decimal point after the first `point` of them.
 fn place_point(digits: &str, point: i32) -> String {
     let n_digits = i32::try_from(digits.len()).unwrap_or(i32::MAX);
     let zeros = |count: i32| "0".repeat(usize::try_from(count).unwrap_or(0));

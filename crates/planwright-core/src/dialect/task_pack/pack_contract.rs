@@ -1,4 +1,4 @@
-//! The contract of a pack as edits and cards see it: its tasks, its waves, and what an edit did to them.
+//! The contract of a pack for edits and cards: its tasks, its waves, and the effects of an edit.
 
 use std::collections::{HashMap, HashSet};
 
@@ -13,13 +13,13 @@ use crate::text::{SourceText, Span, visible};
 
 /// One task of a contract.
 pub(super) struct ContractRow {
-    /// Its id, where that is a text with something in it.
+    /// Its id, if that is a non-empty text.
     pub(super) id: Option<String>,
-    /// Its place in the list, counting what is no task.
+    /// Its index in the list, including invalid entries.
     pub(super) index: usize,
-    /// What JavaScript would call its wave.
+    /// Its wave as JavaScript's text.
     pub(super) wave: Option<String>,
-    /// Where it stands.
+    /// Its span.
     pub(super) span: Span,
     /// Its fields.
     pub(super) task: PackTask,
@@ -28,32 +28,32 @@ pub(super) struct ContractRow {
 /// One entry of `execution_waves`.
 #[derive(Clone)]
 pub(super) struct ContractWave {
-    /// What JavaScript would call it.
+    /// Its name as JavaScript's text.
     pub(super) name: String,
-    /// What it is called.
+    /// Its name as written.
     pub(super) value: PlainValue,
-    /// Its place in the list; none for a wave that is to be made.
+    /// Its index in the list; none for a new wave.
     pub(super) index: Option<usize>,
     /// The tasks it lists.
     pub(super) members: Vec<Option<String>>,
 }
 
-/// A contract that can be read.
+/// A valid contract.
 pub(super) struct PackContract {
-    /// Its document, at its place in the file.
+    /// Its document, with spans of the file.
     pub(super) fence: Parsed,
     /// The tasks that are objects.
     pub(super) rows: Vec<ContractRow>,
     /// The first task with each id.
     pub(super) by_id: HashMap<String, usize>,
-    /// The waves, or the place where they make no sense.
+    /// The waves, or the span of the first error in them.
     pub(super) waves: Result<Vec<ContractWave>, Span>,
-    /// Where the waves stand.
+    /// The span of the waves.
     pub(super) waves_span: Span,
 }
 
 impl PackContract {
-    /// Reads the contract of a pack; none where it has no sound one.
+    /// Reads the contract of a pack; none without a valid one.
     pub(super) fn parse(source: &SourceText) -> Option<Self> {
         PackContract::of(parse_fence(&Markdown::parse(source))?)
     }
@@ -90,14 +90,14 @@ impl PackContract {
         self.by_id.keys().map(String::as_str).collect()
     }
 
-    /// Returns the tasks that one depends on.
+    /// Returns the dependencies of a task.
     pub(super) fn edges(&self, ix: usize) -> Vec<usize> {
         let names = self.rows[ix].task.texts("dependencies");
         names.filter_map(|id| self.by_id.get(id).copied()).collect()
     }
 }
 
-/// Returns what JavaScript makes of a string or a number as text.
+/// Returns a string or a number as JavaScript's text.
 fn js_name(node: NodeRef<'_>) -> Option<String> {
     let view = JsView::of(node);
     view.is_string_or_number()
@@ -145,22 +145,22 @@ fn read_waves(root: NodeRef<'_>) -> Result<Vec<ContractWave>, Span> {
 pub(super) struct ContractEdit<'a> {
     pub(super) edited: &'a TaskListEdit<'a>,
     pub(super) old: &'a PackContract,
-    /// The contract after the edit, its waves still as they were.
+    /// The contract after the edit, with its old waves.
     pub(super) new: &'a PackContract,
 }
 
 impl ContractEdit<'_> {
-    /// Returns a task as it was; none for a new one.
+    /// Returns the old version of a task; none for a new one.
     pub(super) fn origin_of(&self, new_ix: usize) -> Option<&ContractRow> {
         self.edited.origin[new_ix].and_then(|old_ix| self.old.rows.get(old_ix))
     }
 
-    /// Returns what a task is called now, for people.
+    /// Returns the present name of a task, for people.
     pub(super) fn name_of(&self, new_ix: usize) -> String {
         visible(self.new.rows[new_ix].id.as_deref().unwrap_or("?")).into_owned()
     }
 
-    /// Returns the old tasks that are gone.
+    /// Returns the removed tasks.
     pub(super) fn gone(&self) -> Vec<&ContractRow> {
         let kept: HashSet<usize> = self.edited.origin.iter().flatten().copied().collect();
         let rows = self.old.rows.iter().enumerate();

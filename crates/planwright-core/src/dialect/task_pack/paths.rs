@@ -1,14 +1,14 @@
-//! The paths that a pack may name, by the original's rules for their text. Does not look at the disk.
+//! The valid paths of a pack, by the original's rules for their text. Does not access the disk.
 
 use crate::document::markdown::{is_line_end, is_space};
 
-/// Returns true for a path that names one file in the repository.
+/// Returns whether a path names one file in the repository.
 pub(crate) fn is_concrete(path: &str) -> bool {
     let is_glob = |byte: u8| matches!(byte, b'*' | b'?' | b'[' | b']' | b'{' | b'}');
     !path.bytes().any(is_glob) && is_relative(path) && path.split('/').all(is_portable_segment)
 }
 
-/// Returns true for a path or a bounded glob that a task may list as a side effect.
+/// Returns whether a task may list a path or a bounded glob as a side effect.
 pub(super) fn is_side_effect_pattern(pattern: &str) -> bool {
     let is_device = |segment: &str| is_device_name(&segment.replace(['*', '?'], "x"));
     !pattern.contains("**")
@@ -20,12 +20,12 @@ pub(super) fn is_side_effect_pattern(pattern: &str) -> bool {
             .all(|segment| is_clean_segment(segment) && !is_device(segment))
 }
 
-/// Returns true for a repository scope that a task may target: `.` or a concrete path, not a mirror, not secret.
+/// Returns whether a task may target a repository scope: `.` or a concrete path, not a mirror, not secret.
 pub(super) fn is_target_scope(scope: &str) -> bool {
     (scope == "." || is_concrete(scope)) && !is_runtime_mirror(scope) && !is_secret(scope)
 }
 
-/// Returns true for a generated mirror of an agent host, at the root of the repository only.
+/// Returns whether a path is a generated mirror of an agent host, at the root of the repository only.
 pub(super) fn is_runtime_mirror(path: &str) -> bool {
     [".claude", ".codex", ".agents/skills"].iter().any(|mirror| {
         path.strip_prefix(mirror)
@@ -34,7 +34,7 @@ pub(super) fn is_runtime_mirror(path: &str) -> bool {
 }
 
 fn is_relative(path: &str) -> bool {
-    // A first segment that begins with two dots is refused even where it is a name: `..foo`.
+    // A first segment that begins with two dots is refused even if it is a name: `..foo`.
     let has_ellipsis = || path.as_bytes().windows(3).any(|bytes| bytes == b"...");
     !path.starts_with('/') && !path.starts_with("..") && !path.as_bytes().contains(&b'\\') && !has_ellipsis()
 }
@@ -44,7 +44,7 @@ fn is_portable_segment(segment: &str) -> bool {
 }
 
 fn is_clean_segment(segment: &str) -> bool {
-    // Most segments are of these letters, among which nothing but a dot at the end is wrong.
+    // Most segments consist of these letters, for which only a dot at the end is invalid.
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
     let is_clean = || {
         !segment.starts_with(is_space)
@@ -54,7 +54,7 @@ fn is_clean_segment(segment: &str) -> bool {
     !segment.is_empty() && !segment.ends_with('.') && (segment.bytes().all(is_plain) || is_clean())
 }
 
-/// Returns true for a name that Windows keeps for a device, with or without an extension.
+/// Returns whether Windows reserves a name for a device, with or without an extension.
 fn is_device_name(segment: &str) -> bool {
     let (stem, extension) = segment.split_once('.').unwrap_or((segment, ""));
     // All of them have three or four letters.
@@ -76,10 +76,10 @@ const ALLOWED: [&str; 4] = [
     "tests/unit/secret-deny-patterns-contracts.test.js",
 ];
 
-/// Names that look secret and are not.
+/// Names that look secret and are harmless.
 const HARMLESS_NAMES: [&str; 3] = [".env.example", ".env.template", ".env.sample"];
 
-/// File names at any depth, in lower case: literal parts, with any run of characters between two of them.
+/// Secret file names at any depth, in lower case: literal parts, with any characters between two of them.
 const SECRET_NAMES: [&[&str]; 30] = [
     &[".env"],
     &[".env.", ""],
@@ -113,21 +113,21 @@ const SECRET_NAMES: [&[&str]; 30] = [
     &["", ".certsigningrequest"],
 ];
 
-/// Returns true for a path that is likely to hold a secret. Letter case does not count.
+/// Returns whether a path probably holds a secret, ignoring case.
 pub(super) fn is_secret(path: &str) -> bool {
     let lower = path.to_ascii_lowercase();
     let (folder, name) = lower.rsplit_once('/').unwrap_or(("", &lower));
-    // The original's `.*` in front of a name does not cross these.
+    // The original's `.*` in front of a name does not match these.
     let is_plain_folder = !folder.contains(is_line_end);
     let is_named = || SECRET_NAMES.iter().any(|parts| has_parts(name, parts));
     if (is_plain_folder && HARMLESS_NAMES.contains(&name)) || ALLOWED.contains(&path) {
         return false;
     }
-    // `.aws/credentials` and what `.gcp` holds are covered by their names.
+    // `.aws/credentials` and the files in `.gcp` are covered by their names.
     (is_plain_folder && is_named()) || lower == ".aws/config" || lower == ".aws/credentials"
 }
 
-/// Returns true for a name that begins with the first part, ends with the last and has the others between, in order.
+/// Returns whether a name begins with the first part, ends with the last and has the others between, in order.
 fn has_parts(name: &str, parts: &[&str]) -> bool {
     let [first, between @ .., last] = parts else {
         return parts.first() == Some(&name);
@@ -148,7 +148,7 @@ fn has_parts(name: &str, parts: &[&str]) -> bool {
 mod tests {
     use super::*;
 
-    /// Checks what passes and what does not: words, and paths with characters that no word has.
+    /// Checks what a rule accepts and refuses: words, and paths with characters that no word has.
     #[track_caller]
     fn check(rule: fn(&str) -> bool, yes: (&str, &[&str]), no: (&str, &[&str])) {
         for path in yes.0.split(' ').chain(yes.1.iter().copied()) {

@@ -112,7 +112,7 @@ pub(super) fn read(input: &DialectInput<'_>) -> PlanReading {
     if let Some(root) = fence.and_then(|parsed| parsed.document.root()) {
         excused = read_contract(&mut reader, root);
     }
-    // What the reader found are misnamed fields; the rest of a task is judged by the original's rules.
+    // The reader only finds misnamed fields; the original's rules check the rest of a task.
     let mut misnamed = std::mem::take(&mut reader.diagnostics);
     let mut diagnostics = report::diagnostics(&pack, &validation, &excused, input.facts.looked == DiskLookup::Done);
     let explained: HashSet<_> = misnamed.iter().map(|found| found.span).collect();
@@ -131,7 +131,7 @@ pub(super) fn read(input: &DialectInput<'_>) -> PlanReading {
     }
 }
 
-/// Returns a contract with slips of syntax only, each of which has one safe fix: it is judged as if it were fixed.
+/// Returns a contract that has only syntax errors with one safe fix: it is checked as if it were fixed.
 fn readable_contract(parsed: &Parsed) -> Option<JsView<'_>> {
     let is_fixable = |found: &Diagnostic| found.fix.as_ref().is_some_and(|fix| fix.safety == Safety::Safe);
     let mut faults = parsed
@@ -144,7 +144,7 @@ fn readable_contract(parsed: &Parsed) -> Option<JsView<'_>> {
     Some(JsView::of(root))
 }
 
-/// Returns the paths whose state on disk the original asks for: well-formed ones only.
+/// Returns the paths whose state on disk the original needs: valid ones only.
 fn questions_of(markdown: &Markdown, contract: Option<&Parsed>) -> Questions {
     let root = contract.and_then(|parsed| parsed.document.root());
     let tasks = root.and_then(|root| root.get("tasks"));
@@ -253,8 +253,7 @@ fn read_task<'d>(
     task.alone = found.get(place(Field::Parallelizable)).and_then(NodeRef::as_bool) == Some(false);
 }
 
-/// Collects the values of an object, and nothing that is wrong with it: missing and malformed parts have the original's own
-/// findings.
+/// Collects the values of an object, without findings: the original has its own for missing and malformed parts.
 fn record<'d>(reader: &mut PlanReader<'d>, found: &ObjectFields<'d>, table: &'static FieldTable) -> Vec<FieldEntry> {
     let n_findings = reader.diagnostics.len();
     let entries = reader.record(found, table, &String::new);
@@ -262,7 +261,7 @@ fn record<'d>(reader: &mut PlanReader<'d>, found: &ObjectFields<'d>, table: &'st
     entries
 }
 
-/// Where waves and the tasks they list stand.
+/// The positions of waves and of the tasks that they list.
 struct WavePositions<'d> {
     position: HashMap<JsString<'d>, u32>,
     listed: HashMap<Cow<'d, str>, usize>,

@@ -1,4 +1,4 @@
-//! The original validator's findings as diagnostics, with places and advice. Leaves out findings that `check` reports itself.
+//! The original validator's findings as diagnostics, with spans and help. Omits findings that `check` reports itself.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -84,12 +84,12 @@ rules! {
         "## Validation Notes\n\nDerived from docs/plans/p.md …";
 }
 
-/// Returns true for a pack that says it is not executable.
+/// Returns whether a pack declares itself not executable.
 pub(super) fn is_draft(pack: &OriginalPack) -> bool {
     pack.markdown().value("status") == Some("draft")
 }
 
-/// Returns the findings `check` shows; those about the source plan only where the caller has looked for it.
+/// Returns the findings that `check` shows; those about the source plan only if the caller has looked for it.
 pub(super) fn diagnostics(
     pack: &OriginalPack,
     report: &OriginalReport,
@@ -98,7 +98,7 @@ pub(super) fn diagnostics(
 ) -> Vec<Diagnostic> {
     let draft = is_draft(pack);
     let mut found: Vec<Diagnostic> = byte_order_mark(pack).into_iter().collect();
-    // Behind a byte order mark, or without its end, the frontmatter is not seen: all that it lacks follows from this.
+    // After a byte order mark, or without its end, the frontmatter is not found: findings about its fields follow from this.
     let is_unclosed = pack
         .markdown()
         .frontmatter()
@@ -136,7 +136,7 @@ pub(super) fn diagnostics(
                 .with_help("it is kept and ignored")
         });
     }
-    // Findings above the limit are not known.
+    // Findings above the limit are unknown.
     let is_cut = report.errors.len().max(report.limitations.len()) >= MAX_FINDINGS;
     if is_cut && !found.iter().any(|found| found.rule == &TOO_MANY_FINDINGS) {
         found.push(too_many());
@@ -163,14 +163,13 @@ fn detail(finding: &OriginalFinding, key: &str) -> Option<JsString<'static>> {
     finding.detail(key).map(JsValue::to_js_string)
 }
 
-/// Returns the task and the code that a list which is missing will also have as malformed.
+/// Returns the task and the code that a missing list will also have as malformed.
 fn missing_list(finding: &OriginalFinding) -> Option<(JsString<'static>, String)> {
     let field = finding.code.strip_prefix("task-pack-task-missing-")?;
     Some((detail(finding, "task_id")?, format!("task-pack-task-{field}-invalid")))
 }
 
-/// Returns true for a finding that says again what another has said: a missing list that is no list, a file that a task
-/// names twice and so shares with itself.
+/// Returns whether a finding repeats another: a missing list is also no list, and a file that a task names twice is shared with itself.
 fn is_echo(finding: &OriginalFinding, missing: &HashSet<(JsString<'static>, String)>) -> bool {
     match (finding.code.as_str(), finding.detail("task_ids")) {
         ("task-pack-same-wave-file-overlap", Some(JsValue::Array(pair))) => {
@@ -180,14 +179,14 @@ fn is_echo(finding: &OriginalFinding, missing: &HashSet<(JsString<'static>, Stri
     }
 }
 
-/// Returns true for a missing field that the task has under another name.
+/// Returns whether a missing field exists under another name.
 fn is_excused(finding: &OriginalFinding, excused: &HashSet<(Span, &'static str)>) -> bool {
     let is_field =
         |name: &str| excused.contains(&(finding.span, name)) && finding.code.ends_with(&name.replace('_', "-"));
     finding.code.starts_with("task-pack-task-missing-") && fields::names().any(is_field)
 }
 
-/// What an executable pack needs and a draft may lack.
+/// What an executable pack requires and a draft may lack.
 fn excused_in_draft(code: &str) -> bool {
     matches!(
         code,
@@ -202,7 +201,7 @@ fn excused_in_draft(code: &str) -> bool {
     )
 }
 
-/// Returns the field of a task that an executable pack needs and a draft leaves open.
+/// Returns the field of a task that an executable pack requires and a draft leaves open.
 fn open_in_draft(code: &str) -> Option<&'static str> {
     Some(match code {
         "task-pack-task-missing-files" | "task-pack-task-files-empty" => "files",
@@ -295,7 +294,7 @@ fn rule_of(code: &str) -> Option<(&'static Rule, &'static str)> {
 
 fn diagnostic(finding: &OriginalFinding) -> Option<Diagnostic> {
     let (rule, help) = rule_of(&finding.code)?;
-    // A task in its own way is a self-dependency, which `check` names as such.
+    // A task that blocks itself is a self-dependency, which `check` reports.
     if rule == &DEPENDENCY_WAVE && detail(finding, "task_id") == detail(finding, "dependency") {
         return None;
     }
@@ -342,7 +341,7 @@ fn check_draft(pack: &OriginalPack, open: &BTreeMap<&str, usize>, found: &mut Ve
     });
 }
 
-/// Returns a line that sends the reader to spec-work without saying no.
+/// Returns a line that sends the reader to spec-work without a negation.
 fn handoff_line(pack: &OriginalPack) -> Option<Span> {
     const GO: &[&str] = &[
         "hand off",
@@ -385,7 +384,7 @@ fn missing_sections(pack: &OriginalPack) -> Option<Diagnostic> {
         let mut headings = pack.markdown().headings().iter();
         headings.any(|heading| source.slice(heading.title).trim() == title)
     };
-    // A pack without its contract has an error that says so.
+    // A pack without its contract has an error for that.
     let missing = |title: &&str| *title != CONTRACT_SECTION && !has(title);
     let missing: Vec<_> = SECTIONS.into_iter().filter(missing).collect();
     if missing.is_empty() {
@@ -397,7 +396,7 @@ fn missing_sections(pack: &OriginalPack) -> Option<Diagnostic> {
 
 /// A field that a task has under another name.
 pub(super) struct MisnamedField {
-    /// Where the task's id stands, or the task where it has none.
+    /// The span of the task's id, or of the task if it has none.
     pub(super) task: Span,
     /// The field's right name.
     pub(super) field: &'static str,

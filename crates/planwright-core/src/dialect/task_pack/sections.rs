@@ -22,11 +22,11 @@ pub(super) const SECTIONS: [&str; 10] = [
     "Regeneration Rules",
 ];
 
-/// What the table of the traceability matrix begins with.
+/// The head of the traceability matrix's table.
 pub(crate) const MATRIX_HEAD: &str =
     "| Source | Requirement / Acceptance | Task(s) | Validation |\n| --- | --- | --- | --- |\n";
 
-/// Returns the text of a pack; `bodies` are those of its sections.
+/// Returns the text of a pack; `bodies` are the texts of its sections.
 pub(crate) fn pack_text(frontmatter: &str, title: &str, bodies: [String; SECTIONS.len()]) -> String {
     let mut out = format!("{frontmatter}\n# {}\n", one_line(title));
     for (title, body) in SECTIONS.iter().zip(bodies) {
@@ -35,7 +35,7 @@ pub(crate) fn pack_text(frontmatter: &str, title: &str, bodies: [String; SECTION
     out
 }
 
-/// Lays a draft out.
+/// Returns the text of a draft.
 pub(super) fn lay_out(mut composed: Composed) -> String {
     let at = composed.head.iter().position(|(key, _)| key == "frontmatter");
     let mut frontmatter = match at.map(|at| composed.head.remove(at).1) {
@@ -80,7 +80,7 @@ pub(crate) fn fence(contract: &PlainValue) -> String {
     format!("```json\n{}```\n", fenced_json(contract))
 }
 
-/// Returns a frontmatter with its two delimiters. Texts are written as they are: the judge compares them to the letter.
+/// Returns a frontmatter with its two delimiters. Texts are written unchanged: the check compares them exactly.
 pub(crate) fn frontmatter_text(members: &[(String, PlainValue)]) -> String {
     let mut out = String::from("---\n");
     for (key, value) in members {
@@ -99,7 +99,7 @@ pub(crate) fn frontmatter_text(members: &[(String, PlainValue)]) -> String {
     out
 }
 
-/// Returns what each task comes after, in lines.
+/// Returns the dependencies of each task, in lines.
 pub(crate) fn graph_lines(tasks: &[PackTask]) -> String {
     let line = |task: &PackTask| match (task.line("task_id"), task.lines("dependencies")) {
         (id, before) if before.is_empty() => format!("- {id} depends on nothing\n"),
@@ -119,7 +119,7 @@ pub(crate) fn wave_lines(contract: &PlainValue) -> String {
     lines.collect()
 }
 
-/// Returns the list that a member of an object is.
+/// Returns the list of an object's member.
 pub(crate) fn list<'v>(object: &'v PlainValue, key: &str) -> &'v [PlainValue] {
     match get(object, key) {
         Some(PlainValue::Array(items)) => items,

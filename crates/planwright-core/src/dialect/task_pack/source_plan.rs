@@ -8,24 +8,24 @@ use super::hash::{PlanHash, plan_hash};
 use crate::document::markdown::{Markdown, fence_mark};
 use crate::text::SourceText;
 
-/// How many anchors of a kind are listed: a plan with more is one of another kind.
+/// The limit of anchors of a kind: a plan with more is of another kind.
 const MAX_ANCHORS: usize = 2_000;
 
-/// The widest range of requirements that one line may stand for, like `R1–R20`.
+/// The widest range of requirements in one line, like `R1–R20`.
 const MAX_RANGE: u32 = 1_000;
 
-/// A Markdown plan that tasks are derived from.
+/// A Markdown plan from which tasks are derived.
 #[derive(Clone, Debug)]
 pub struct SourcePlan {
-    /// What its frontmatter calls its chain; none where it has no name for it.
+    /// Its chain in the frontmatter; none if it has none.
     pub spec_id: Option<String>,
-    /// Its title: the frontmatter's, else its first heading.
+    /// Its title: the frontmatter's, otherwise its first heading.
     pub title: Option<String>,
     /// The kind of work, like `feat`.
     pub kind: Option<String>,
     /// Its date.
     pub date: Option<String>,
-    /// The canonical hash of its body; none where its frontmatter is not closed.
+    /// The canonical hash of its body; none if its frontmatter is not closed.
     pub hash: Option<PlanHash>,
     /// Its sections, in order.
     pub sections: Vec<String>,
@@ -33,9 +33,9 @@ pub struct SourcePlan {
     pub units: Vec<PlanAnchor>,
     /// Its requirements and acceptance examples, in order.
     pub requirements: Vec<PlanAnchor>,
-    /// What its sections about scope say, a line each.
+    /// The lines of its sections about scope.
     pub boundaries: Vec<String>,
-    /// The places of the sections about scope, or with a part about it.
+    /// The indexes of the sections about scope, or with a part about it.
     pub scope_sections: Vec<usize>,
     words: HashSet<String>,
     ranges: Vec<(String, u32, u32)>,
@@ -44,11 +44,11 @@ pub struct SourcePlan {
 /// A place of a plan that tasks can refer to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlanAnchor {
-    /// What it is called, like `U1`.
+    /// Its name, like `U1`.
     pub id: String,
-    /// What it says, on one line.
+    /// Its text, on one line.
     pub title: String,
-    /// The place of its section among the sections; none before the first.
+    /// The index of its section; none before the first.
     pub section: Option<usize>,
 }
 
@@ -61,7 +61,7 @@ impl SourcePlan {
             value.map(str::to_owned)
         };
         let mut plan = SourcePlan {
-            // The judge compares it to the letter, so it is taken to the letter.
+            // The check compares it exactly, so it is kept exactly.
             spec_id: markdown.value("spec_id").filter(|id| !id.is_empty()).map(str::to_owned),
             title: filled("title"),
             kind: filled("type"),
@@ -100,7 +100,7 @@ impl SourcePlan {
                 if level == 2 {
                     self.sections.push(one_line(title));
                 }
-                // What stands below a heading about scope is about scope.
+                // Headings below one about scope also concern scope.
                 if boundary.is_none_or(|above| level <= above) {
                     boundary = is_about_scope(level, title).then_some(level);
                     let section = self.sections.len().checked_sub(1);
@@ -113,7 +113,7 @@ impl SourcePlan {
         }
     }
 
-    /// Takes the items of a list about scope.
+    /// Reads the items of a list about scope.
     fn read_boundary(&mut self, line: &str) {
         let item = line.trim_start().strip_prefix(['-', '*', '+']);
         let item = item.and_then(|item| item.strip_prefix([' ', '\t'])).map(str::trim);
@@ -122,7 +122,7 @@ impl SourcePlan {
         }
     }
 
-    /// Takes a line that begins with the name of a unit or a requirement.
+    /// Reads a line that begins with the name of a unit or a requirement.
     fn read_anchor(&mut self, line: &str) {
         let Some((id, title)) = anchor_of(line) else {
             return;
@@ -149,7 +149,7 @@ impl SourcePlan {
                     self.words.insert(part.to_owned());
                 }
             }
-            // Scripts without spaces run words together: the letters before them are a word, too.
+            // Scripts without spaces join words: the letters before them are a word, too.
             let ascii = word.split(|c: char| !c.is_ascii()).filter(|part| !part.is_empty());
             for part in ascii.flat_map(|part| [part, part.trim_matches(['-', '.', '_'])]) {
                 if part.len() < word.len() && !part.is_empty() {
@@ -160,7 +160,7 @@ impl SourcePlan {
         self.read_ranges(line);
     }
 
-    /// Remembers `R1–R20`, which names all between.
+    /// Records a range such as `R1–R20`.
     fn read_ranges(&mut self, line: &str) {
         let numbered = |word: &str| -> Option<(String, u32)> {
             let word = word.trim_matches(|c: char| !c.is_ascii_alphanumeric());
@@ -189,7 +189,7 @@ impl SourcePlan {
         }
     }
 
-    /// Returns whether the plan has what a task refers to: names it, or names all of its words.
+    /// Returns whether the plan contains a task's reference: its name, or all of its words.
     pub fn names(&self, reference: &str) -> bool {
         let reference = reference.trim();
         let mut words = reference
@@ -221,7 +221,7 @@ fn is_word_part(c: char) -> bool {
     c.is_alphanumeric() || matches!(c, '_' | '-' | '.')
 }
 
-/// Returns true for the title of a section about scope. Deeper headings are so only where that is all they are about.
+/// Returns whether a section's title concerns scope. Deeper headings count only if they have no other subject.
 fn is_about_scope(level: usize, title: &str) -> bool {
     let title = title.to_lowercase();
     let title = title.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.' || c == ' ');
@@ -249,7 +249,7 @@ fn heading(line: &str) -> Option<(usize, &str)> {
     ((1..=6).contains(&level) && rest.starts_with([' ', '\t'])).then_some((level, title))
 }
 
-/// Returns the name that a heading, an item, a row of a table or a bold line begins with, and what follows it.
+/// Returns the name at the start of a heading, an item, a row of a table or a bold line, and the rest.
 fn anchor_of(line: &str) -> Option<(&str, &str)> {
     let text = line.trim_start();
     let start = text.trim_start_matches(['#', '-', '*', '+', '|', ' ', '\t', '`', '[', ']', '_', 'x']);

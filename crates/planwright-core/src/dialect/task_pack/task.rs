@@ -5,14 +5,14 @@ use super::fields;
 use crate::document::NodeRef;
 use crate::document::patch::PlainValue;
 
-/// A task with the fields that packs know, in the order of the text.
+/// A task with the known fields of packs, in text order.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct PackTask {
     values: Vec<(&'static str, PlainValue)>,
 }
 
 impl PackTask {
-    /// Reads a task; the last of two equal keys counts.
+    /// Reads a task; the last of two equal keys wins.
     pub(crate) fn of(node: NodeRef<'_>) -> Self {
         let mut task = PackTask::default();
         for member in node.own_members() {
@@ -24,7 +24,7 @@ impl PackTask {
         task
     }
 
-    /// Takes the fields that packs know out of the members of an object.
+    /// Takes the known fields of packs out of the members of an object.
     pub(crate) fn of_members(members: &[(String, PlainValue)]) -> Self {
         let mut task = PackTask::default();
         for (key, value) in members {
@@ -41,7 +41,7 @@ impl PackTask {
         PlainValue::Object(members.collect())
     }
 
-    /// Gives a field a value.
+    /// Sets a field.
     pub(crate) fn set(&mut self, name: &'static str, value: PlainValue) {
         match self.values.iter_mut().find(|(own, _)| *own == name) {
             Some((_, old)) => *old = value,
@@ -54,17 +54,17 @@ impl PackTask {
         self.values.iter().find(|(own, _)| *own == name).map(|(_, value)| value)
     }
 
-    /// Returns the fields that the task has, with their values.
+    /// Returns the existing fields, with their values.
     pub(crate) fn values_mut(&mut self) -> impl Iterator<Item = (&'static str, &mut PlainValue)> {
         self.values.iter_mut().map(|(name, value)| (*name, value))
     }
 
-    /// Returns the names of the fields that the task has.
+    /// Returns the names of the existing fields.
     pub(crate) fn names(&self) -> impl Iterator<Item = &'static str> {
         self.values.iter().map(|(name, _)| *name)
     }
 
-    /// Returns a text as it is; empty where the field is no text.
+    /// Returns a text unchanged; empty if the field is no text.
     pub(crate) fn text(&self, name: &str) -> &str {
         match self.get(name) {
             Some(PlainValue::String(text)) => text,
@@ -72,7 +72,7 @@ impl PackTask {
         }
     }
 
-    /// Returns the texts of a list as they are.
+    /// Returns the texts of a list unchanged.
     pub(crate) fn texts(&self, name: &str) -> impl Iterator<Item = &str> {
         self.items(name).iter().filter_map(|item| match item {
             PlainValue::String(text) => Some(text.as_str()),
@@ -88,7 +88,7 @@ impl PackTask {
         }
     }
 
-    /// Returns a scalar on one line; empty where there is none.
+    /// Returns a scalar on one line; empty if it is missing.
     pub(crate) fn line(&self, name: &str) -> String {
         self.get(name).map(line).unwrap_or_default()
     }
@@ -99,12 +99,12 @@ impl PackTask {
     }
 }
 
-/// Returns a scalar on one line; empty for what is none.
+/// Returns a scalar on one line; empty for other values.
 pub(crate) fn line(value: &PlainValue) -> String {
     scalar(value).unwrap_or_default()
 }
 
-/// Returns a scalar as a card shows it; none for null and for what is no scalar.
+/// Returns a scalar as shown on a card; none for null and for collections.
 pub(super) fn scalar(value: &PlainValue) -> Option<String> {
     match value {
         PlainValue::String(text) => Some(one_line(text)),

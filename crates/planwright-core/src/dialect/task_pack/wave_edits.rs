@@ -9,7 +9,7 @@ use crate::document::patch::{Patch, PlainValue};
 use crate::document::route::Route;
 use crate::text::visible;
 
-/// Returns a wave that is to be made.
+/// Returns a new wave.
 fn new_wave(value: PlainValue) -> ContractWave {
     let name = match &value {
         PlainValue::String(text) | PlainValue::Number(text) => text.clone(),
@@ -23,7 +23,7 @@ fn new_wave(value: PlainValue) -> ContractWave {
     }
 }
 
-/// Returns the numbers of waves that are all numbered.
+/// Returns the numbers of waves, if all are numbers.
 fn numbers(waves: &[ContractWave]) -> Option<Vec<i64>> {
     let number = |wave: &ContractWave| match wave.value {
         PlainValue::Number(_) => wave.name.parse().ok(),
@@ -32,13 +32,13 @@ fn numbers(waves: &[ContractWave]) -> Option<Vec<i64>> {
     waves.iter().map(number).collect()
 }
 
-/// Where a task is to go.
+/// The wave of a task after an edit.
 enum WaveChoice {
-    /// It stays, unless something pushes it.
+    /// The same wave, unless a dependency pushes it.
     Stay,
-    /// Wherever there is room.
+    /// The first wave with room.
     Room,
-    /// To the wave with this name.
+    /// The wave with this name.
     Named(String),
 }
 
@@ -53,7 +53,7 @@ impl ContractEdit<'_> {
         }
     }
 
-    /// Returns what the contract's waves need, and says what moves.
+    /// Returns the patches of the contract's waves, and adds notes about moved tasks.
     pub(super) fn wave_patches(&self, notes: &mut Vec<Note>) -> Result<Vec<Patch>, CannotFollow> {
         let rows = &self.new.rows;
         let wishes: Vec<WaveChoice> = (0..rows.len()).map(|ix| self.wish(ix)).collect();
@@ -95,7 +95,7 @@ impl ContractEdit<'_> {
         Ok(arrangement.patches(notes))
     }
 
-    /// Returns the dependencies that are new.
+    /// Returns the new dependencies.
     fn new_edges(&self) -> HashSet<(usize, usize)> {
         let n_old = self.old.rows.len();
         let edges = |ix: usize| self.old.edges(ix).into_iter().map(move |on| (ix, on));
@@ -109,7 +109,7 @@ impl ContractEdit<'_> {
         (0..self.new.rows.len()).flat_map(edges).filter(is_new).collect()
     }
 
-    /// Makes sure that there is a wave with a name: a number among numbers in its order, any other at the end.
+    /// Ensures that a wave exists: a number among numbers in its order, any other name at the end.
     fn declare(&self, name: &str, waves: &mut Vec<ContractWave>) -> Result<(), CannotFollow> {
         if waves.iter().any(|wave| wave.name == name) {
             return Ok(());
@@ -177,7 +177,7 @@ impl ContractEdit<'_> {
     }
 }
 
-/// Returns a name for a wave after these: the next number, or the last name with its number raised.
+/// Returns a name for a new last wave: the next number, or the last name with its number incremented.
 fn next_name(waves: &[ContractWave]) -> Option<PlainValue> {
     if let Some(numbers) = numbers(waves) {
         let next = numbers.into_iter().max().unwrap_or(0).checked_add(1)?;
@@ -190,11 +190,11 @@ fn next_name(waves: &[ContractWave]) -> Option<PlainValue> {
     (!waves.iter().any(|wave| wave.name == name)).then_some(PlainValue::String(name))
 }
 
-/// The waves with the tasks where they are to be.
+/// The waves with the tasks in their new places.
 struct Arrangement<'a> {
     step: &'a ContractEdit<'a>,
     wishes: Vec<WaveChoice>,
-    /// For each task the place of its wave among the waves.
+    /// For each task the index of its wave.
     positions: Vec<Option<usize>>,
     waves: Vec<ContractWave>,
 }
@@ -244,7 +244,7 @@ impl Arrangement<'_> {
         PlainValue::String(self.step.new.rows[ix].id.clone().unwrap_or_default())
     }
 
-    /// Returns for each old id what has become of its task; none where it is gone.
+    /// Returns the fate of the task of each old id; none if it was removed.
     fn by_old_id(&self) -> HashMap<&str, Option<usize>> {
         let rows = 0..self.step.new.rows.len();
         let kept = rows.filter_map(|ix| Some((self.step.origin_of(ix)?.id.as_deref()?, Some(ix))));
@@ -253,7 +253,7 @@ impl Arrangement<'_> {
         gone.chain(kept).collect()
     }
 
-    /// Adds the patches of the tasks themselves; returns those that come to a wave.
+    /// Adds the patches of the tasks themselves; returns those that enter a wave.
     fn task_patches(&self, patches: &mut Vec<Patch>, notes: &mut Vec<Note>) -> Vec<usize> {
         let mut moving = Vec::new();
         for (ix, row) in self.step.new.rows.iter().enumerate() {
@@ -333,7 +333,7 @@ impl Arrangement<'_> {
         for ix in coming {
             patches.push(Patch::InsertElement {
                 array: array.clone(),
-                // Before the first that comes after it in the list of tasks.
+                // Before the first one that is later in the list of tasks.
                 index: highest.partition_point(|highest| *highest < Some(ix)),
                 value: self.id(ix),
             });
@@ -341,14 +341,14 @@ impl Arrangement<'_> {
     }
 }
 
-/// What becomes of one entry of a wave's list.
+/// The fate of one entry of a wave's list.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum WaveMember {
     /// It stays, and names this task.
     Task(usize),
-    /// It goes.
+    /// It is removed.
     Leaves,
-    /// It names nothing that is known, and stays.
+    /// Its name is unknown, and it stays.
     Unknown,
 }
 

@@ -5,32 +5,32 @@ use std::collections::{HashMap, HashSet};
 use super::super::writer::{member, number, text};
 use crate::document::patch::PlainValue;
 
-/// A task as far as its wave depends on it.
+/// The part of a task that decides its wave.
 #[derive(Clone, Debug, Default)]
 pub(super) struct WaveTask<'a> {
-    /// The tasks it depends on, by their places.
+    /// The indexes of its dependencies.
     pub(super) on: Vec<usize>,
     /// The files it owns.
     pub(super) files: Vec<&'a str>,
-    /// The position of its wave; none for a task that has none yet, or one that is not declared.
+    /// The index of its wave; none for a task without one, or with an undeclared one.
     pub(super) at: Option<usize>,
-    /// Whether a wave is to be found for it.
+    /// Whether it needs a new wave.
     pub(super) is_new: bool,
-    /// Whether it has to go after a task that it did not depend on before.
+    /// Whether it has a new dependency.
     pub(super) has_new_dependency: bool,
 }
 
-/// The waves of tasks that have none yet.
+/// The waves of tasks without one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct AssignedWaves {
-    /// The position of each task's wave; none for those that wait for each other in a cycle.
+    /// The index of each task's wave; none for tasks in a cycle.
     pub(crate) positions: Vec<Option<usize>>,
-    /// Whether a file that tasks share put one of them into a later wave.
+    /// Whether shared files moved a task into a later wave.
     pub(crate) has_shared_files: bool,
 }
 
-/// Puts every task into the first wave after all that it depends on, and after every task before it that has a file in
-/// common. `on` and `files` have a place for each task.
+/// Puts every task into the first wave after all its dependencies, and after every earlier task with a file in common. `on` and `files`
+/// have an entry for each task.
 pub(crate) fn fresh(on: &[Vec<usize>], files: &[Vec<String>]) -> AssignedWaves {
     let mut waves = AssignedWaves {
         positions: vec![None; on.len()],
@@ -52,7 +52,7 @@ pub(crate) fn fresh(on: &[Vec<usize>], files: &[Vec<String>]) -> AssignedWaves {
     waves
 }
 
-/// Returns the list of waves, in which tasks stand in their order; `waves` has the number of each task's wave, from 1.
+/// Returns the list of waves, with tasks in their order; `waves` has the number of each task's wave, from 1.
 pub(crate) fn wave_list<'i>(waves: &[usize], ids: impl Iterator<Item = &'i str>) -> PlainValue {
     let n_waves = waves.iter().max().copied().unwrap_or(0);
     let mut lists: Vec<Vec<PlainValue>> = vec![Vec::new(); n_waves];
@@ -74,8 +74,7 @@ pub(super) fn wave_value(name: PlainValue, tasks: Vec<PlainValue>) -> PlainValue
     PlainValue::Object(vec![member("wave", name), member("tasks", PlainValue::Array(tasks))])
 }
 
-/// Returns the tasks so that each comes after what it depends on; in their own order otherwise. What is in a circle, or
-/// waits for one, is left out.
+/// Returns the tasks with each after its dependencies; otherwise in their own order. Tasks in a cycle, or waiting for one, are omitted.
 fn by_dependency(on: &[Vec<usize>]) -> Vec<usize> {
     let mut dependents: Vec<Vec<usize>> = vec![Vec::new(); on.len()];
     let mut n_open: Vec<usize> = on.iter().map(Vec::len).collect();
@@ -100,8 +99,8 @@ fn by_dependency(on: &[Vec<usize>]) -> Vec<usize> {
     order
 }
 
-/// Returns the position of every task's wave. A task moves to a later wave where it must, and what depends on it with
-/// it; all others stay. Positions after the last wave are those of waves to be made.
+/// Returns the index of every task's wave. A task moves to a later wave only if it must, and its dependents move with it. Indexes after the
+/// last wave are those of new waves.
 pub(super) fn place(tasks: &[WaveTask<'_>]) -> Vec<Option<usize>> {
     let loose = loose(tasks);
     let mut positions: Vec<Option<usize>> = tasks.iter().map(|task| task.at).collect();
@@ -122,12 +121,12 @@ pub(super) fn place(tasks: &[WaveTask<'_>]) -> Vec<Option<usize>> {
         let after_all = before.map_or(0, |before| before + 1);
         let mut at = task.at.unwrap_or(0).max(after_all);
         if task.is_new {
-            // It comes after the earlier tasks of the list that own one of its files.
+            // After the earlier tasks of the list that own one of its files.
             let owners = task.files.iter().filter_map(|file| last_of.get(file)).flatten();
             let earlier = owners.filter(|(owner, _)| *owner < ix).map(|(_, at)| at + 1).max();
             at = at.max(earlier.unwrap_or(0));
         }
-        // Where it stands already, only those that have come now are in its way.
+        // In its own wave, only tasks that have just entered are an obstacle.
         let is_free = |at: usize| {
             task.files
                 .iter()
@@ -142,7 +141,7 @@ pub(super) fn place(tasks: &[WaveTask<'_>]) -> Vec<Option<usize>> {
     positions
 }
 
-/// Returns the tasks that may have to move: those with something new before them, and all that depends on these.
+/// Returns the tasks that may have to move: those with a new dependency, and all their dependents.
 fn loose(tasks: &[WaveTask<'_>]) -> HashSet<usize> {
     let mut dependents: Vec<Vec<usize>> = vec![Vec::new(); tasks.len()];
     for (ix, task) in tasks.iter().enumerate() {
@@ -154,14 +153,14 @@ fn loose(tasks: &[WaveTask<'_>]) -> HashSet<usize> {
     let mut open: Vec<usize> = (0..tasks.len()).filter(|&ix| is_first(&tasks[ix])).collect();
     let mut loose: HashSet<usize> = open.iter().copied().collect();
     while let Some(ix) = open.pop() {
-        // A task in no declared wave is for the check to judge.
+        // The check reports a task in an undeclared wave.
         let moving = dependents[ix].iter().filter(|&&other| tasks[other].at.is_some());
         open.extend(moving.filter(|&&other| loose.insert(other)).copied());
     }
     loose
 }
 
-/// Returns the loose tasks so that each comes after those of them that it depends on. What is in a circle is left out.
+/// Returns the loose tasks with each after its loose dependencies. Tasks in a cycle are omitted.
 fn in_order(tasks: &[WaveTask<'_>], loose: &HashSet<usize>) -> Vec<usize> {
     let loose_on = |task: &WaveTask<'_>| task.on.iter().copied().filter(|on| loose.contains(on)).collect();
     let on: Vec<Vec<usize>> = tasks.iter().map(loose_on).collect();
@@ -207,7 +206,7 @@ mod tests {
         check(&[task(0, &[], &["a"]), new(&[], &["b"])], &[0, 0]);
         check(&[task(0, &[], &["a"]), new(&[0], &["b"])], &[0, 1]);
         check(&[task(0, &[], &["a"]), new(&[], &["a"])], &[0, 1]);
-        // A later task of the list with the same file is no reason to go behind it, only not to be in the same wave.
+        // A later task of the list with the same file is no reason to go after it, only not to be in the same wave.
         check(
             &[task(0, &[], &["a"]), new(&[0], &["b"]), task(1, &[], &["b"])],
             &[0, 2, 1],

@@ -1,4 +1,4 @@
-//! Which syntax errors leave the nesting in doubt, and which findings and fixes must be held back after one.
+//! Decides which syntax errors make the nesting uncertain, and which later findings and fixes to hold back.
 
 use super::recover::is_key_char;
 use super::{JsonParser, NodeKind, rules};
@@ -6,8 +6,8 @@ use crate::diagnostic::{Diagnostic, Fix, Replacement, Safety, Severity};
 use crate::text::Span;
 
 impl JsonParser<'_> {
-    /// Makes the fixes that follow a guess, or share its line, unsafe: they rest on it. Returns whether there was one, or
-    /// the text was cut off.
+    /// Makes the fixes after a guess, or on its line, unsafe, because they depend on it. Returns whether there was one, or the text was cut
+    /// off.
     pub(super) fn doubt_what_follows_a_guess(&mut self) -> bool {
         let guesses = self.diagnostics.iter().filter(|found| is_guess(found));
         let Some(first) = guesses.filter_map(|found| found.span).map(|span| span.start).min() else {
@@ -23,10 +23,10 @@ impl JsonParser<'_> {
         true
     }
 
-    /// Reports what follows the value; offers to cut it off only where that takes nothing of the plan.
+    /// Reports text after the value; offers to remove it only if that removes nothing of the plan.
     pub(super) fn trailing_text(&mut self) {
         self.skip_space();
-        // What only looks like space is none to JSON.
+        // Other kinds of space are not white space in JSON.
         let rest = self.text[self.at..self.end].trim_end_matches([' ', '\t', '\r', '\n']);
         if rest.is_empty() || self.builder.nodes.is_empty() {
             return;
@@ -34,12 +34,12 @@ impl JsonParser<'_> {
         let span = Span::new(self.at, self.at + rest.len());
         let after_brackets = rest.trim_start_matches(|c: char| matches!(c, '}' | ']') || c.is_whitespace());
         let after_word = after_brackets.trim_start_matches(is_key_char);
-        // A bracket too many closed the value early: what it seems to lack stands here.
+        // A surplus bracket closed the value early: its missing part is here.
         let goes_on = after_brackets.starts_with([',', ':', '"']) || after_word.starts_with("\":");
         self.is_cut |= goes_on;
         let was_guessed = self.diagnostics.iter().any(is_guess);
         let diagnostic = Diagnostic::new(&rules::JSON_TRAILING_TEXT, span, "text after the end of the JSON value");
-        // After prose the "value" is its first word and the text after it the plan: never cut that.
+        // After prose the "value" is its first word and the text after it the plan: never remove that.
         let follows_collection = matches!(self.builder.nodes[0].kind(), NodeKind::Object | NodeKind::Array);
         let is_value = rest.starts_with(['{', '[', '}', ']']);
         let cut = vec![Replacement::delete(Span::new(self.last_end, self.at + rest.len()))];
@@ -60,8 +60,7 @@ impl JsonParser<'_> {
     }
 }
 
-/// Returns true for an error after which the reader cannot know what belongs where. Slips with a safe fix are
-/// understood, and the faults of a single value leave no doubt about where it stands.
+/// Returns whether an error makes the nesting uncertain. Errors with a safe fix do not, and neither do errors inside a single value.
 fn is_guess(found: &Diagnostic) -> bool {
     let is_of_one_value = [
         &rules::DUPLICATE_KEY,

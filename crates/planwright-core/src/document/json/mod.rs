@@ -13,15 +13,15 @@ pub(crate) use scalar::{decode, decode_escape, encode, encode_into};
 pub(super) use scalar::{digest, is_json_number};
 use scalar::{is_word, plain_run};
 
-/// After this many syntax errors that cannot be fixed the rest is not worth reading.
+/// After this many syntax errors without a fix, the rest is not read.
 const MAX_ERRORS: usize = 50;
 
-/// Parses a whole text; a byte order mark is skipped.
+/// Parses a whole text; skips a byte order mark.
 pub fn parse(source: &SourceText) -> Parsed {
     parse_span(source, Span::new(source.bom_len(), source.len()))
 }
 
-/// Parses a part of a text; all spans are those of the whole text. A part that is not one of this text's is empty.
+/// Parses a part of a text, with spans of the whole text. An invalid part is empty.
 pub fn parse_span(source: &SourceText, span: Span) -> Parsed {
     // Offsets are 32 bits; files that large are refused before they are read.
     let is_part = source.len() < u32::MAX as usize && source.as_str().get(span.range()).is_some();
@@ -60,7 +60,7 @@ enum Expect {
 struct JsonFrame {
     is_object: bool,
     open: usize,
-    /// Where this object's keys begin in `JsonParser::digests`.
+    /// The start of this object's keys in `JsonParser::digests`.
     first_key: usize,
 }
 
@@ -73,17 +73,17 @@ struct JsonParser<'t> {
     frames: Vec<JsonFrame>,
     /// A digest per key of the open objects, for finding duplicates.
     digests: Vec<u64>,
-    /// The digests of the last object without duplicates: its neighbours mostly have the same keys.
+    /// The digests of the last object without duplicates: its neighbours usually have the same keys.
     known_shape: Vec<u64>,
     diagnostics: Vec<Diagnostic>,
-    /// How many findings were looked at, and how many of them were serious.
+    /// How many findings were counted, and how many of them were serious.
     n_counted: usize,
     n_serious: usize,
-    /// The text ended before its collections did, or reading was given up.
+    /// The text ended before its collections did, or the parser gave up.
     is_cut: bool,
-    /// The text ended inside a string or comment, which has been reported: what is open around it only follows.
+    /// The text ended inside a string or comment, which was reported: unclosed collections around it only follow from that.
     end_is_explained: bool,
-    /// End of the last value or key, where a missing comma or colon belongs.
+    /// The end of the last value or key, for a missing comma or colon.
     last_end: usize,
     /// The last comma, for pointing at a trailing one.
     last_comma: usize,
@@ -129,7 +129,7 @@ impl<'t> JsonParser<'t> {
         self.trailing_text();
     }
 
-    /// Returns whether the rest is worth reading. What can be fixed was understood, and does not count.
+    /// Returns whether there are too many errors without a fix to read the rest.
     fn has_too_many_errors(&mut self) -> bool {
         let is_serious = |found: &&Diagnostic| {
             let is_mendable = found.fix.as_ref().is_some_and(|fix| fix.safety == Safety::Safe);
@@ -145,7 +145,7 @@ impl<'t> JsonParser<'t> {
         self.bytes.get(self.at).copied()
     }
 
-    /// Returns the span from an offset to here: both are offsets of the text, which is known to be short enough.
+    /// Returns the span from an offset to here. Both are offsets of a text that is short enough.
     #[inline]
     fn since(&self, start: usize) -> Span {
         Span {
@@ -185,7 +185,7 @@ impl<'t> JsonParser<'t> {
         }
     }
 
-    /// Consumes a literal that ends where a word ends.
+    /// Consumes a literal that is a whole word.
     fn word(&mut self, word: &str) -> bool {
         let rest = &self.bytes[self.at..];
         let ends = rest.get(word.len()).is_none_or(|&byte| !is_word(byte));
@@ -373,11 +373,11 @@ impl<'t> JsonParser<'t> {
         self.odd_number(span)
     }
 
-    /// Reports keys that occur twice in the object at a row; its digests begin at `first`.
+    /// Reports keys that occur twice in the object at a row; its digests start at `first`.
     fn find_duplicates(&mut self, row: usize, first: usize) {
         let digests = &self.digests[first..];
         if digests.len() > 1 && digests != self.known_shape {
-            // Small objects are compared pair by pair; in large ones the exact way is the quicker one.
+            // Small objects are compared pair by pair; for large ones the exact way is faster.
             let is_suspicious = digests.len() > 24 || (1..digests.len()).any(|ix| digests[..ix].contains(&digests[ix]));
             if is_suspicious {
                 self.report_duplicates(row);

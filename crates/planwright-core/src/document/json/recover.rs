@@ -23,7 +23,7 @@ impl JsonParser<'_> {
             (&rules::JSON_SYNTAX, "too many syntax errors: the rest is not read")
         };
         self.error(rule, Span::at(at.start as usize), message);
-        // Rows must still pair up: a key without its value gets an unreadable one.
+        // Rows must still form pairs: a key without its value gets an unreadable one.
         if self
             .builder
             .nodes
@@ -37,7 +37,7 @@ impl JsonParser<'_> {
         }
     }
 
-    /// Skips and reports a comment; false where there is none, and where there are too many findings to go on.
+    /// Skips and reports a comment; false if there is none, or if there are too many findings.
     pub(super) fn comment(&mut self, byte: u8) -> bool {
         if self.diagnostics.len() >= MAX_FINDINGS {
             return false;
@@ -65,7 +65,7 @@ impl JsonParser<'_> {
         true
     }
 
-    /// A comment that reaches to the end of the text may have swallowed half a plan: it is not removed.
+    /// Reports an unclosed comment. It may have swallowed half a plan, so it is not removed.
     fn unclosed_comment(&mut self) -> bool {
         let opened = Span::new(self.at, self.at + 2);
         self.error(&rules::JSON_UNCLOSED, opened, "the comment is never closed")
@@ -75,7 +75,7 @@ impl JsonParser<'_> {
         true
     }
 
-    /// Returns what goes with a comment: its line where it has one to itself, else the space before it.
+    /// Returns the span to remove with a comment: its line if it is alone there, otherwise the space before it.
     fn comment_cut(&self, comment: Span) -> Span {
         let (start, end) = (comment.start as usize, comment.end as usize);
         let before = self.text[..start].trim_end_matches([' ', '\t']).len();
@@ -123,7 +123,7 @@ impl JsonParser<'_> {
             b'\'' => {
                 let (content, span) = self.single_quoted();
                 self.quotes_error(span, &content);
-                // Strict tools cannot read it, but its text is plain enough to go on with.
+                // Strict tools cannot read it, but its text is clear enough to continue.
                 if span.len() == content.len() + 2 && !content.contains('\\') {
                     self.builder.push(NodeKind::String, Style::Single, span, false);
                     self.after_value(span.end as usize)
@@ -171,7 +171,7 @@ impl JsonParser<'_> {
         } else {
             diagnostic.with_unsafe_fix(title, edits)
         });
-        // What stands for a number or for nothing at all is not read as null: only the author knows.
+        // A replacement for a number or nothing is not read as null: only the author knows its meaning.
         let kind = if keeps_meaning { kind } else { NodeKind::Invalid };
         self.push_scalar(kind, span, false)
     }
@@ -217,7 +217,7 @@ impl JsonParser<'_> {
                 b'"' => {
                     let (n_errors, counted) = (self.diagnostics.len(), (self.n_counted, self.n_serious));
                     self.string();
-                    // Reading a string may have counted what is forgotten here.
+                    // The string parser may have counted findings that are dropped here.
                     self.diagnostics.truncate(n_errors);
                     (self.n_counted, self.n_serious) = counted;
                     self.end_is_explained = false;
@@ -239,7 +239,7 @@ impl JsonParser<'_> {
         self.push_invalid(span)
     }
 
-    /// The text ends where a value should begin.
+    /// Handles the end of the text in place of a value.
     pub(super) fn end_of_text(&mut self, expect: Expect) -> Expect {
         let span = Span::at(self.last_end.max(self.at));
         if self.frames.is_empty() && self.builder.nodes.is_empty() {
@@ -247,13 +247,13 @@ impl JsonParser<'_> {
             return Expect::End;
         }
         if expect == Expect::Value {
-            // Rows must still pair up; that the text ends here is said once.
+            // Rows must still form pairs; the end of the text is reported once.
             self.push_invalid(span);
         }
         self.unclosed()
     }
 
-    /// Something that neither separates nor closes.
+    /// Handles a character that neither separates nor closes.
     pub(super) fn odd_separator(&mut self) -> Expect {
         let c = self.text[self.at..].chars().next().unwrap_or(' ');
         let span = Span::new(self.at, self.at + c.len_utf8());
@@ -264,7 +264,7 @@ impl JsonParser<'_> {
     }
 
     pub(super) fn missing_comma(&mut self, is_object: bool, byte: u8) -> Expect {
-        // Text right after a string is more of the string: a quote inside it was not escaped, or its end is missing.
+        // Text right after a string is a part of the string: a quote inside it was not escaped, or its end is missing.
         let after_string = self.builder.nodes.last().is_some_and(|node| {
             node.kind() == NodeKind::String && node.style() == Style::Double && node.end as usize == self.last_end
         });
@@ -283,14 +283,14 @@ impl JsonParser<'_> {
         if is_object { Expect::Key } else { Expect::Element }
     }
 
-    /// Returns whether the word here is a key, though without quotes.
+    /// Returns whether the word here is a key without quotes.
     fn is_before_colon(&self) -> bool {
         let rest = &self.text[self.at..self.end];
         let after = rest.trim_start_matches(is_key_char).trim_start();
         after.starts_with([':', '='])
     }
 
-    /// Takes words after a value that are no key: with a number or literal before them they are one text without quotes.
+    /// Reads words after a value that are no key: with a number or literal before them they are one text without quotes.
     fn stray_text(&mut self) -> Expect {
         let end = self.at + sentence_len(&self.text[self.at..self.end]).max(1);
         let before = self.builder.nodes.last_mut().filter(|node| {
@@ -310,7 +310,7 @@ impl JsonParser<'_> {
         self.after_value(end)
     }
 
-    /// Reports text that stands where a value should, without quotes.
+    /// Reports text without quotes in place of a value.
     fn not_a_value(&mut self, span: Span) {
         let shown: String = self.text[span.range()].chars().take(40).collect();
         self.error(
@@ -321,9 +321,9 @@ impl JsonParser<'_> {
         .help = "strings stand in double quotes; the other words are true, false and null".to_owned();
     }
 
-    /// Takes everything up to a quote that could end the string as unreadable, and says so once.
+    /// Skips everything up to a quote that could end the string as unreadable, and reports it once.
     fn unescaped_quote(&mut self, is_object: bool) -> Expect {
-        // A string that was not closed on its line has been reported.
+        // A string that was not closed on its line was reported.
         if self.bytes[..self.last_end].ends_with(b"\"") {
             let quote = Span::new(self.last_end - 1, self.last_end);
             let message = "the string ends here, but its text seems to go on";
@@ -340,7 +340,7 @@ impl JsonParser<'_> {
             }
         }
         if at == self.at {
-            // No further quote on the line: continue as after a missing comma, but offer no fix.
+            // No further quote on the line: continue as after a missing comma, without a fix.
             return if is_object { Expect::Key } else { Expect::Element };
         }
         if let Some(node) = self.builder.nodes.last_mut() {
@@ -351,7 +351,7 @@ impl JsonParser<'_> {
         self.after_value(at)
     }
 
-    /// A `]` inside an object or a `}` inside an array: close what it can close, else skip it.
+    /// Handles a `]` inside an object or a `}` inside an array: closes what it can close, otherwise skips it.
     pub(super) fn wrong_bracket(&mut self) -> Expect {
         let closes_object = self.peek() == Some(b'}');
         let bracket = Span::new(self.at, self.at + 1);
@@ -411,7 +411,7 @@ impl JsonParser<'_> {
         Expect::End
     }
 
-    /// Something else where a key should be.
+    /// Handles another token in place of a key.
     pub(super) fn odd_key(&mut self, expect: Expect, byte: u8) -> Expect {
         let start = self.at;
         match byte {
@@ -449,7 +449,7 @@ impl JsonParser<'_> {
         matches!(self.frames.as_slice(), [.., outer, inner] if inner.is_object && !outer.is_object)
     }
 
-    /// The next object of an array begins before this one was closed.
+    /// Handles the start of an array's next object before this one was closed.
     fn unclosed_element(&mut self) -> Expect {
         let open = self.frames.last().map_or(self.at, |frame| frame.open);
         let (here, end) = (Span::new(self.at, self.at + 1), self.last_end);
@@ -488,7 +488,7 @@ impl JsonParser<'_> {
         self.push_key(span, Style::Plain, false)
     }
 
-    /// Something else where the colon should be.
+    /// Handles another token in place of the colon.
     pub(super) fn odd_colon(&mut self, found: Option<u8>) -> Expect {
         match found {
             Some(b'=') => {
@@ -511,7 +511,7 @@ impl JsonParser<'_> {
             Some(_) => {
                 let at = self.last_end;
                 let diagnostic = Diagnostic::new(&rules::JSON_SYNTAX, Span::at(at), "expected `:` after the key");
-                // Before words without quotes it is unclear where the key ends.
+                // Before words without quotes the end of the key is uncertain.
                 let begins_value = found.is_some_and(|byte| matches!(byte, b'"' | b'{' | b'[' | b'-' | b'0'..=b'9'));
                 self.diagnostics.push(if begins_value {
                     diagnostic.with_safe_fix("insert a colon", vec![Replacement::insert(at as u32, ":")])
@@ -550,8 +550,8 @@ impl JsonParser<'_> {
     }
 }
 
-/// Returns the length of the words that stand where a value should: text without its quotes is one value, up to what
-/// separates values, a quote, the end of the line or the next key.
+/// Returns the length of the words in place of a value: text without quotes is one value, up to a separator, a quote, the end of the line
+/// or the next key.
 fn sentence_len(rest: &str) -> usize {
     let is_separator = |c: char| matches!(c, ',' | ':' | '"' | '{' | '}' | '[' | ']');
     let word_len = |from: usize| {
@@ -571,7 +571,7 @@ fn sentence_len(rest: &str) -> usize {
     }
 }
 
-/// Returns the finding for a repeated key, at both places.
+/// Returns the finding for a repeated key, with both spans.
 pub(crate) fn duplicate_key(key: &str, span: Span, earlier: Span) -> Diagnostic {
     Diagnostic::new(
         &rules::DUPLICATE_KEY,
@@ -583,7 +583,7 @@ pub(crate) fn duplicate_key(key: &str, span: Span, earlier: Span) -> Diagnostic 
     .with_help("keep one of the two")
 }
 
-/// Returns true for what a key without quotes is made of.
+/// Returns whether a character can be a part of a key without quotes.
 pub(super) fn is_key_char(c: char) -> bool {
     c.is_alphanumeric() || matches!(c, '_' | '-' | '$' | '.')
 }

@@ -5,12 +5,12 @@ use crate::diagnostic::{Diagnostic, MAX_FINDINGS, Replacement, Safety};
 use crate::text::{Span, visible};
 
 impl JsonParser<'_> {
-    /// Goes on with a string at its first character that is not plain.
+    /// Continues a string at its first special character.
     pub(super) fn odd_string(&mut self, mut at: usize) -> bool {
         let start = self.at;
         let n_findings = self.diagnostics.len();
         let mut decoded = false;
-        // Where the string is taken to end, once a line break was found in it.
+        // The assumed end of the string, once a line break was found in it.
         let mut end = None;
         loop {
             match self.bytes.get(at) {
@@ -90,7 +90,7 @@ impl JsonParser<'_> {
         self.error(&rules::JSON_UNCLOSED, span, message).help = help.to_owned();
     }
 
-    /// Makes the mending of a bad escape unsafe where the string has good ones: in `C:\\dir\\new` one was meant like the other.
+    /// Makes the fix of a bad escape unsafe if the string has good ones: in `C:\\dir\\new` both had the same intention.
     fn doubt_backslashes(&mut self, start: usize, n_findings: usize) {
         if self.diagnostics.len() == n_findings {
             return;
@@ -112,8 +112,8 @@ impl JsonParser<'_> {
         }
     }
 
-    /// Returns where a string that goes on after a line break is closed: at the next quote, if the text goes on after
-    /// it as after a value. A quote that begins the next key or string closes nothing; then this is `at` itself.
+    /// Returns the end of a string that continues after a line break: the next quote, if the text after it looks like that after a value. A
+    /// quote that begins the next key or string closes nothing; then this is `at` itself.
     fn end_of_lines(&self, at: usize) -> usize {
         let mut quote = at;
         while let Some(found) = memchr::memchr(b'"', &self.bytes[quote..]) {
@@ -142,7 +142,7 @@ impl JsonParser<'_> {
         match bytes.get(at + 1) {
             Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => at + 2,
             Some(b'u') => self.unicode_escape(at),
-            // Where the text ends, that is the finding.
+            // At the end of the text, that is the finding.
             None => at + 1,
             Some(b'\n' | b'\r') => {
                 self.error(
@@ -200,7 +200,7 @@ impl JsonParser<'_> {
         at + 6
     }
 
-    /// Reports a number that JSON does not write so.
+    /// Reports a number in a notation that JSON does not have.
     pub(super) fn odd_number(&mut self, span: Span) -> Expect {
         let written = &self.text[span.range()];
         let diagnostic = Diagnostic::new(
@@ -254,7 +254,7 @@ pub(super) fn plain_run(bytes: &[u8], mut at: usize) -> usize {
     at
 }
 
-/// A quick digest of a key: its length and its ends. Keys of one object that agree in it are compared in full.
+/// A fast digest of a key: its length and its ends. Keys of one object with the same digest are compared in full.
 #[inline]
 pub(in crate::document) fn digest(key: &[u8]) -> u64 {
     let (head, tail) = match (key.first_chunk::<8>(), key.last_chunk::<8>()) {
@@ -304,7 +304,7 @@ pub(in crate::document) fn is_json_number(number: &[u8]) -> bool {
     at == number.len()
 }
 
-/// Returns how a badly written number was meant, where that is beyond doubt.
+/// Returns the intended number of a bad notation, if it is certain.
 fn mend_number(written: &str) -> Option<String> {
     if !written.contains(|c: char| c.is_ascii_digit()) {
         return None;
@@ -320,7 +320,7 @@ fn mend_number(written: &str) -> Option<String> {
     is_json_number(corrected.as_bytes()).then_some(corrected)
 }
 
-/// Decodes the escapes of a string given with its quotes; what is not an escape stands for itself.
+/// Decodes the escapes of a string with its quotes; an invalid escape stays unchanged.
 pub(crate) fn decode(quoted: &str) -> String {
     let inner = quoted.strip_prefix('"').unwrap_or(quoted);
     let mut out = String::with_capacity(inner.len());
@@ -338,7 +338,7 @@ pub(crate) fn decode(quoted: &str) -> String {
     out
 }
 
-/// Returns what the escape at the start of a text stands for, and its length; U+FFFD for half of a surrogate pair.
+/// Returns the decoded escape at the start of a text, and its length; U+FFFD for a lone surrogate.
 pub(crate) fn decode_escape(escape: &str) -> (char, usize) {
     let unit = |at: usize| {
         let digits = escape.get(at..at + 4)?;
@@ -367,7 +367,7 @@ pub(crate) fn decode_escape(escape: &str) -> (char, usize) {
     }
 }
 
-/// Writes a string as JSON, escaping what must be escaped and nothing else.
+/// Writes a string as JSON, with only the necessary escapes.
 pub(crate) fn encode(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     encode_into(&mut out, text);
@@ -378,7 +378,7 @@ pub(crate) fn encode(text: &str) -> String {
 pub(crate) fn encode_into(out: &mut String, text: &str) {
     out.push('"');
     let mut rest = text;
-    // Most of a text needs no escape, and goes over in one piece.
+    // Most of a text needs no escape, and is copied in one piece.
     while let Some(at) = rest
         .bytes()
         .position(|byte| byte < b' ' || byte == b'"' || byte == b'\\')

@@ -1,4 +1,4 @@
-//! Members and elements of YAML block collections: whole lines, laid out like their neighbours.
+//! Members and elements of YAML block collections: whole lines, formatted like their neighbours.
 
 use super::collection::{Child, FileLayout, children, neighbours};
 use super::resolve::{CollectionChange, NewChild};
@@ -9,7 +9,7 @@ use crate::document::gap::{self, GapToken};
 use crate::document::{DocumentFormat, NodeKind, NodeRef, Style};
 use crate::text::Span;
 
-/// Makes the changes to the children of a block collection.
+/// Applies the changes to the children of a block collection.
 pub(super) fn lower<'d>(
     layout: &FileLayout<'d>,
     node: NodeRef<'d>,
@@ -34,7 +34,7 @@ pub(super) fn lower<'d>(
     lines.insert(edits)
 }
 
-/// Writes the first children of a value that was left out.
+/// Writes the first children of a missing value.
 pub(super) fn fill_left_out<'d>(
     layout: &FileLayout<'d>,
     node: NodeRef<'d>,
@@ -69,7 +69,7 @@ pub(super) fn fill_left_out<'d>(
             start
         }
         None => {
-            // After `---` the first line begins in the first column.
+            // After `---` the first line starts in the first column.
             out.push_str(layout.newline);
             writer.compact(&mut out, &value, 0)?;
             start
@@ -80,8 +80,7 @@ pub(super) fn fill_left_out<'d>(
     Ok(())
 }
 
-/// Returns true where empty brackets are better filled with lines: where the file does so, or the values are
-/// collections themselves.
+/// Returns whether empty brackets should become lines: the file uses lines, or the values are collections themselves.
 pub(super) fn suits(layout: &FileLayout<'_>, node: NodeRef<'_>, change: &CollectionChange<'_>) -> bool {
     let range = node.span().range();
     let is_empty = node.n_rows() == 1 && is_blank(layout.between(range.start + 1, range.end.saturating_sub(1)));
@@ -136,7 +135,7 @@ fn is_blank(text: &str) -> bool {
     text.bytes().all(|byte| byte == b' ')
 }
 
-/// Returns the end of the line of an offset, its break not included; an offset after a break stays.
+/// Returns the end of the line of an offset, without its break; an offset after a break stays.
 fn line_end(layout: &FileLayout<'_>, at: usize) -> usize {
     let bytes = layout.text.as_bytes();
     if at > 0 && bytes[at - 1] == b'\n' {
@@ -170,7 +169,7 @@ struct BlockLines<'a, 'd, 'p> {
     change: &'a CollectionChange<'p>,
     /// The first child shares its line with the dash or marker before it.
     is_compact: bool,
-    /// Where every child begins.
+    /// The column in which every child starts.
     column: usize,
 }
 
@@ -179,7 +178,7 @@ impl<'d> BlockLines<'_, 'd, '_> {
         edits.push(Replacement::delete(Span::new(from, to)));
     }
 
-    /// Returns the lines of a child with the break after them, or at the end of the text the break before them.
+    /// Returns the lines of a child with the break after them, or at the end of the text with the break before them.
     fn lines_of(&self, position: usize, at_end_of_text: bool) -> (usize, usize) {
         let child = &self.children[position];
         let start = self.layout.line_start(child.start);
@@ -216,7 +215,7 @@ impl<'d> BlockLines<'_, 'd, '_> {
         })
     }
 
-    /// A scalar that keeps its trailing breaks ends where the next line begins.
+    /// Returns whether a child is a scalar that keeps its trailing breaks, which ends where the next line starts.
     fn ends_after_break(&self, position: usize) -> bool {
         self.layout.text[..self.children[position].end].ends_with('\n')
     }
@@ -230,7 +229,7 @@ impl<'d> BlockLines<'_, 'd, '_> {
         let first_kept = self.kept.first().copied().unwrap_or(0);
         let last_kept = self.kept.last().copied().unwrap_or(0);
         if first_kept > 0 && self.is_compact {
-            // The first child that stays moves up to the dash, or a comment above it does.
+            // The first remaining child moves up to the dash, or a comment above it does.
             let from = self.children[0].start;
             self.delete(edits, from, self.room_end(first_kept - 1));
         }
@@ -245,7 +244,7 @@ impl<'d> BlockLines<'_, 'd, '_> {
         }
     }
 
-    /// Returns where the room after a child ends: at a comment on a line of its own, or at the next child.
+    /// Returns the end of the space after a child: at a comment on its own line, or at the next child.
     fn room_end(&self, position: usize) -> usize {
         let end = self.children[position].end;
         let next = self.children.get(position + 1).map_or(end, |next| next.start);
@@ -292,7 +291,7 @@ impl<'d> BlockLines<'_, 'd, '_> {
             end_last_line(self.layout, end, new, &mut text);
         }
         if end == self.layout.text.len() && !after_break {
-            // The text before had no line break at its end, and now gets one.
+            // The text had no line break at its end, and gets one.
             let value = self.children[before].value;
             edits.extend(without_break(self.layout.document.at(value.row() + value.n_rows() - 1)));
         }
@@ -325,7 +324,7 @@ impl<'d> BlockLines<'_, 'd, '_> {
         Ok(())
     }
 
-    /// Writes the content anew where none of the old children stays: brackets where there are no new ones.
+    /// Writes the content again if none of the old children stays: brackets if there are no new ones.
     fn replace_all(&self, edits: &mut Vec<Replacement>) -> Result<(), PatchRefusal> {
         let new = self.change.new_children();
         let indent = " ".repeat(self.column);
@@ -371,7 +370,7 @@ impl<'d> BlockLines<'_, 'd, '_> {
         Ok(())
     }
 
-    /// Returns the offset after the colon or dash that the collection belongs to; none for the root.
+    /// Returns the offset after the colon or dash of the collection; none for the root.
     fn introducer(&self) -> Option<usize> {
         let start = self.node.span().start as usize;
         if let Some(key) = self.layout.key_of(self.node) {
@@ -435,7 +434,7 @@ fn without_break(node: NodeRef<'_>) -> Option<Replacement> {
     }
 }
 
-/// Adds a line break to new children at the very end of the text, where it decides what the last of them says.
+/// Adds a line break to new children at the very end of the text, if it changes the last value.
 fn end_last_line(layout: &FileLayout<'_>, at: usize, new: &[NewChild<'_>], text: &mut String) {
     let ends_in_text = new.last().is_some_and(|child| ends_in_block_text(child.value));
     if at == layout.text.len() && ends_in_text && !text.ends_with('\n') {
@@ -456,9 +455,9 @@ fn ends_in_block_text(value: &PlainValue) -> bool {
 /// Writes new values in block style.
 struct BlockWriter<'a, 'd> {
     layout: &'a FileLayout<'d>,
-    /// The collection that is being changed: its neighbourhood is the example.
+    /// The collection that is changed: its neighbourhood is the example.
     node: NodeRef<'d>,
-    /// Something follows on the line where the text ends, so it must not end in a block scalar.
+    /// Text follows on the line, so the new text must not end in a block scalar.
     is_followed: bool,
 }
 
@@ -471,7 +470,7 @@ impl<'a, 'd> BlockWriter<'a, 'd> {
         }
     }
 
-    /// Returns a writer for text that is put before the rest of the line of an offset.
+    /// Returns a writer for text that is inserted before the rest of the line of an offset.
     fn before(layout: &'a FileLayout<'d>, node: NodeRef<'d>, at: usize) -> Self {
         BlockWriter {
             is_followed: line_end(layout, at) > at,
@@ -479,7 +478,7 @@ impl<'a, 'd> BlockWriter<'a, 'd> {
         }
     }
 
-    /// Writes `key: value` of a mapping whose keys stand in a column.
+    /// Writes `key: value` of a mapping whose keys start in a column.
     fn member(
         &self,
         out: &mut String,
@@ -508,7 +507,7 @@ impl<'a, 'd> BlockWriter<'a, 'd> {
         self.nested(out, value, column)
     }
 
-    /// Writes `- value` of a list whose dashes stand in a column.
+    /// Writes `- value` of a list whose dashes are in a column.
     fn element(
         &self,
         out: &mut String,
@@ -528,7 +527,7 @@ impl<'a, 'd> BlockWriter<'a, 'd> {
         self.compact(out, value, column + 1 + gap)
     }
 
-    /// Writes the children of a value, the first where the text stands, the others below it.
+    /// Writes the children of a value, the first at the present position, the others below it.
     fn compact(&self, out: &mut String, value: &PlainValue, column: usize) -> Result<(), PatchRefusal> {
         if value.is_scalar() {
             return scalar::write_flow(out, self.layout, value, self.node.span());
@@ -583,7 +582,7 @@ impl<'a, 'd> BlockWriter<'a, 'd> {
         Ok(())
     }
 
-    /// Returns how the values of a key are written nearby.
+    /// Returns the notation of nearby values of a key.
     fn scalar_style(&self, key: &str) -> Style {
         let style = self
             .layout

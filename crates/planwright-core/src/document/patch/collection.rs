@@ -7,26 +7,26 @@ use crate::document::gap::{self, GapToken};
 use crate::document::{Document, DocumentFormat, NodeKind, NodeRef, Style};
 use crate::text::Span;
 
-/// How far around a node to look for an example of how the file writes such a thing.
+/// How far around a node to search for an example of the file's notation.
 const NEIGHBOUR_ROWS: usize = 512;
 
-/// Who asks for more examples than this has all of them looked up at once.
+/// Above this many lookups, build an index of all examples.
 const INDEX_EXAMPLES_FROM: usize = 64;
 
-/// How far back a line's beginning is looked for; a longer line counts as one without indentation.
+/// How far back to search for a line's start; a longer line counts as one without indentation.
 const LINE_LOOKBACK: usize = 4096;
 
-/// How the author lays out the file.
+/// The author's layout of the file.
 pub(super) struct FileLayout<'d> {
     pub(super) document: &'d Document,
     /// The text up to the end of the document.
     pub(super) text: &'d str,
     pub(super) newline: &'static str,
-    /// What one level of nesting is indented by.
+    /// The indentation of one level of nesting.
     pub(super) unit: String,
-    /// Lists under a key begin in the key's own column.
+    /// Whether lists under a key start in the key's own column.
     pub(super) zero_indented: bool,
-    /// The quotes for strings that need some.
+    /// The quotes for strings that need quotes.
     pub(super) quote: Style,
     n_examples_asked: Cell<usize>,
     examples: OnceCell<Examples>,
@@ -36,7 +36,7 @@ pub(super) struct FileLayout<'d> {
 type Examples = HashMap<String, Vec<(NodeKind, Vec<usize>)>>;
 
 impl<'d> FileLayout<'d> {
-    /// Reads the layout off a document.
+    /// Determines the layout of a document.
     pub(super) fn of(document: &'d Document) -> Self {
         let source = document.source();
         let text = source.as_str();
@@ -98,7 +98,7 @@ impl<'d> FileLayout<'d> {
         self.quote = quote.unwrap_or(Style::Double);
     }
 
-    /// Returns where the line of an offset begins, a byte order mark not counted.
+    /// Returns the start of an offset's line, after a byte order mark.
     pub(super) fn line_start(&self, at: usize) -> usize {
         let before = &self.text.as_bytes()[..at];
         match memchr::memrchr(b'\n', before) {
@@ -107,7 +107,7 @@ impl<'d> FileLayout<'d> {
         }
     }
 
-    /// Returns the white space that the line of an offset begins with; none for a very long line.
+    /// Returns the indentation of an offset's line; none for a very long line.
     pub(super) fn line_indent(&self, at: usize) -> Option<&'d str> {
         let from = at.saturating_sub(LINE_LOOKBACK);
         let start = match memchr::memrchr(b'\n', &self.text.as_bytes()[from..at]) {
@@ -130,13 +130,13 @@ impl<'d> FileLayout<'d> {
         self.text.get(from..to).unwrap_or("")
     }
 
-    /// Returns true where there is a comment between two offsets that lie between nodes.
+    /// Returns whether there is a comment between two offsets outside of nodes.
     pub(super) fn has_comment(&self, from: usize, to: usize) -> bool {
         self.document.format() == DocumentFormat::Yaml
             && gap::tokens(self.text, Span::new(from, to)).any(|(token, _)| token == GapToken::Comment)
     }
 
-    /// Returns the string, or the collection with children, nearest to a row under a key, as an example to follow.
+    /// Returns the string, or the non-empty collection, nearest to a row under a key, as an example.
     pub(super) fn example(&self, row: usize, key: &str, kind: NodeKind) -> Option<NodeRef<'d>> {
         let n_asked = self.n_examples_asked.get();
         self.n_examples_asked.set(n_asked.saturating_add(1));
@@ -161,7 +161,7 @@ impl<'d> FileLayout<'d> {
         at.map(|at| self.document.at(at + 1))
     }
 
-    /// Returns the kind of the value of the key in a row, where it can be an example.
+    /// Returns the kind of the value of the key in a row, if it can be an example.
     fn example_kind(&self, at: usize) -> Option<NodeKind> {
         if self.document.at(at).kind() != NodeKind::Key || at + 1 >= self.document.n_nodes() {
             return None;
@@ -190,13 +190,13 @@ impl<'d> FileLayout<'d> {
         examples
     }
 
-    /// Returns the key a node is the value of.
+    /// Returns the key of a node's value.
     pub(super) fn key_of(&self, node: NodeRef<'d>) -> Option<NodeRef<'d>> {
         let before = node.row().checked_sub(1)?;
         Some(self.document.at(before)).filter(|node| node.kind() == NodeKind::Key)
     }
 
-    /// Returns true where the children of a collection stand on lines of their own.
+    /// Returns whether the children of a collection are on their own lines.
     pub(super) fn is_multi_line(&self, node: NodeRef<'_>) -> bool {
         if node.n_rows() < 2 {
             return false;
@@ -216,7 +216,7 @@ pub(super) struct Child<'d> {
     pub(super) end: usize,
 }
 
-/// Returns the children of a collection. In a block they begin at their dashes, question marks or properties.
+/// Returns the children of a collection. In a block they start at their dashes, question marks or properties.
 pub(super) fn children<'d>(layout: &FileLayout<'d>, node: NodeRef<'d>) -> Vec<Child<'d>> {
     let is_block = node.style() == Style::Block;
     let mut last_end = node.span().start as usize;
@@ -247,7 +247,7 @@ pub(super) fn children<'d>(layout: &FileLayout<'d>, node: NodeRef<'d>) -> Vec<Ch
         .collect()
 }
 
-/// Returns the nearest children that stay on both sides of a slot.
+/// Returns the nearest remaining children on both sides of a slot.
 pub(super) fn neighbours(kept: &[usize], slot: usize) -> (Option<usize>, Option<usize>) {
     let n_before = kept.partition_point(|&position| position < slot);
     let before = n_before.checked_sub(1).and_then(|ix| kept.get(ix));

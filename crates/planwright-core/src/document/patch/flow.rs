@@ -8,7 +8,7 @@ use crate::document::gap::{self, GapToken};
 use crate::document::{DocumentFormat, NodeKind, NodeRef, Style};
 use crate::text::Span;
 
-/// Makes the changes to the children of a collection in brackets.
+/// Applies the changes to the children of a collection in brackets.
 pub(super) fn lower<'d>(
     layout: &FileLayout<'d>,
     node: NodeRef<'d>,
@@ -16,7 +16,7 @@ pub(super) fn lower<'d>(
     edits: &mut Vec<Replacement>,
 ) -> Result<(), PatchRefusal> {
     if !node.slice().starts_with(['[', '{']) {
-        // A single pair without braces, `[a: b]`, has room for one member only.
+        // A single pair without braces, `[a: b]`, can have only one member.
         return Err(PatchRefusal::Unwritable {
             reason: "the pair has no braces of its own",
             span: node.span(),
@@ -52,7 +52,7 @@ impl<'d> Brackets<'_, 'd, '_> {
         (range.start + 1, (range.end - 1).max(range.start + 1))
     }
 
-    /// Returns where the gap after a child ends.
+    /// Returns the end of the gap after a child.
     fn gap_end(&self, position: usize) -> usize {
         self.children
             .get(position + 1)
@@ -64,7 +64,7 @@ impl<'d> Brackets<'_, 'd, '_> {
         self.layout.has_comment(end, self.gap_end(position))
     }
 
-    /// Returns the offset after the comma that follows a child, if one does.
+    /// Returns the offset after the comma that follows a child, if there is one.
     fn after_comma(&self, position: usize) -> Option<usize> {
         let gap = Span::new(self.children[position].end, self.gap_end(position));
         gap::tokens(self.layout.text, gap)
@@ -94,7 +94,7 @@ impl<'d> Brackets<'_, 'd, '_> {
         }
     }
 
-    /// Returns the room of a child with its comma; where it stands alone on its line, the line with its comment.
+    /// Returns the span of a child with its comma; if it is alone on its line, the line with its comment.
     fn room_of(&self, position: usize) -> (usize, usize) {
         let (text, child) = (self.layout.text, &self.children[position]);
         let end = self.after_comma(position).unwrap_or(child.end);
@@ -113,7 +113,7 @@ impl<'d> Brackets<'_, 'd, '_> {
         }
     }
 
-    /// Returns where a removed child's room ends: at the next child, or at a comment on a line of its own.
+    /// Returns the end of a removed child's span: at the next child, or at a comment on its own line.
     fn next_start(&self, position: usize) -> usize {
         let gap = Span::new(self.children[position].end, self.gap_end(position));
         if self.layout.document.format() == DocumentFormat::Json {
@@ -124,7 +124,7 @@ impl<'d> Brackets<'_, 'd, '_> {
                 *token == GapToken::Comment && self.layout.between(gap.start as usize, *at).contains('\n')
             })
             .map_or(gap.end as usize, |(_, at)| {
-                // A comment needs white space before it: its own, where the child had none.
+                // A comment needs white space before it: its own, if the child had none.
                 let follows_space = self.layout.text[..self.children[position].start].ends_with([' ', '\n']);
                 at - usize::from(!follows_space)
             })
@@ -151,7 +151,7 @@ impl<'d> Brackets<'_, 'd, '_> {
         Ok(())
     }
 
-    /// Adds children at the end where a comment follows the last one: the comma goes before it, they after it.
+    /// Adds children at the end if a comment follows the last one: the comma goes before the comment, the children after it.
     fn insert_after_comment(
         &self,
         before: usize,
@@ -179,7 +179,7 @@ impl<'d> Brackets<'_, 'd, '_> {
         Ok(())
     }
 
-    /// Writes new children with what stands between them; `sibling` is the position of an old one to take after.
+    /// Writes new children with their separators; `sibling` is the position of an old one to imitate.
     fn joined(&self, new: &[NewChild<'_>], separator: &str, sibling: Option<usize>) -> Result<String, PatchRefusal> {
         let mut text = String::new();
         for (ix, child) in new.iter().enumerate() {
@@ -216,7 +216,7 @@ impl<'d> Brackets<'_, 'd, '_> {
         }
     }
 
-    /// Returns what stands between keys and values here, or elsewhere in the file.
+    /// Returns the text between keys and values here, or elsewhere in the file.
     fn colon(&self) -> &'d str {
         if self.layout.document.format() == DocumentFormat::Yaml {
             return ": ";
@@ -237,7 +237,7 @@ impl<'d> Brackets<'_, 'd, '_> {
             .unwrap_or(": ")
     }
 
-    /// Writes a new child; `sibling` is the position of an old one to take after.
+    /// Writes a new child; `sibling` is the position of an old one to imitate.
     fn write(
         &self,
         out: &mut String,
@@ -283,7 +283,7 @@ impl<'d> Brackets<'_, 'd, '_> {
         scalar::write_flow(out, self.layout, child.value, self.node.span())
     }
 
-    /// Writes the content anew where none of the old children stays.
+    /// Writes the content again if none of the old children stays.
     fn refill(&self, edits: &mut Vec<Replacement>) -> Result<(), PatchRefusal> {
         let (open, close) = self.inside();
         let new = self.change.new_children();
@@ -306,7 +306,7 @@ impl<'d> Brackets<'_, 'd, '_> {
             });
         }
         let (from, separator) = match self.children.len() {
-            // The comment ends its line, so the closing bracket stands on the next one.
+            // The comment ends its line, so the closing bracket is on the next one.
             0 if has_comment => (close, " ".to_owned()),
             0 => (from, self.fresh_separator()),
             _ => (from, self.separator(0)),
@@ -326,7 +326,7 @@ impl<'d> Brackets<'_, 'd, '_> {
         self.layout.has_comment(open, first) || (0..self.children.len()).any(|position| self.gap_has_comment(position))
     }
 
-    /// Returns the separator for children of brackets that were empty.
+    /// Returns the separator for children of previously empty brackets.
     fn fresh_separator(&self) -> String {
         let one_line = if self.colon() == ":" { "" } else { " " };
         if self.layout.document.format() == DocumentFormat::Yaml {
@@ -338,7 +338,7 @@ impl<'d> Brackets<'_, 'd, '_> {
         let indent = self.layout.line_indent(start);
         let on_lines = match example {
             Some(example) => self.layout.is_multi_line(example),
-            // The collection begins on a line of its own children: its parent is laid out in lines.
+            // The collection starts on a line of its own children: its parent is a block.
             None => indent.is_some_and(|indent| !indent.is_empty()),
         };
         match indent.filter(|_| on_lines) {

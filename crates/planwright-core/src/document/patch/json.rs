@@ -1,4 +1,4 @@
-//! Values as JSON text, laid out like an example from the same file.
+//! Values as JSON text, formatted like an example from the same file.
 
 use super::collection::FileLayout;
 use super::{PatchRefusal, PlainValue};
@@ -29,15 +29,15 @@ fn unwritable(reason: &'static str, span: Span) -> PatchRefusal {
 #[derive(Clone, Copy)]
 pub(super) struct WriteTarget<'a, 'd> {
     pub(super) layout: &'a FileLayout<'d>,
-    /// The indentation of the line the value begins on; none where everything stays on one line.
+    /// The indentation of the value's first line; none if everything stays on one line.
     pub(super) indent: Option<&'a str>,
-    /// What stands between a key and its value.
+    /// The text between a key and its value.
     pub(super) colon: &'a str,
     /// For refusals.
     pub(super) place: Span,
 }
 
-/// Writes a value, following an example of the same kind where there is one.
+/// Writes a value like an example of the same kind, if there is one.
 pub(super) fn write(
     out: &mut String,
     frame: WriteTarget<'_, '_>,
@@ -63,7 +63,7 @@ pub(super) fn write(
         out.push_str(frame.layout.newline);
         out.push_str(indent);
     };
-    // On one line, brackets keep the distance that they keep in the example.
+    // On one line, brackets have the same padding as in the example.
     let pad = example.filter(|_| inner.is_none()).map_or("", |node| {
         let inside = node.slice().get(1..).unwrap_or("");
         &inside[..inside.len() - inside.trim_start_matches(' ').len()]

@@ -47,14 +47,14 @@ use resolve::{Changes, CollectionChange};
 /// One change of a document.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Patch {
-    /// Puts a value in place of a scalar, in the scalar's own style where it can be written so.
+    /// Replaces a scalar by a value, in the scalar's own style if possible.
     ReplaceScalar {
         /// The scalar.
         at: Route,
-        /// What to put there.
+        /// The new value.
         value: PlainValue,
     },
-    /// Adds a member to an object, or to a YAML value left out.
+    /// Adds a member to an object, or to a missing YAML value.
     InsertMember {
         /// The object.
         object: Route,
@@ -62,7 +62,7 @@ pub enum Patch {
         key: String,
         /// The value of the new member.
         value: PlainValue,
-        /// Where among the members.
+        /// Its position among the members.
         place: MemberPosition,
     },
     /// Removes a member of an object.
@@ -76,16 +76,16 @@ pub enum Patch {
     RenameKey {
         /// The object.
         object: Route,
-        /// The key as it is.
+        /// The present key.
         key: String,
         /// A key the object does not have.
         to: String,
     },
-    /// Adds an element to an array, or to a YAML value left out.
+    /// Adds an element to an array, or to a missing YAML value.
     InsertElement {
         /// The array.
         array: Route,
-        /// What index the element is to have; at most the length of the array.
+        /// The index of the new element; at most the length of the array.
         index: usize,
         /// The element.
         value: PlainValue,
@@ -94,13 +94,13 @@ pub enum Patch {
     RemoveElement {
         /// The array.
         array: Route,
-        /// Which, counted from 0.
+        /// Its index.
         index: usize,
     },
 }
 
 impl Patch {
-    /// Returns the way to the value that is changed.
+    /// Returns the route to the changed value.
     pub fn route(&self) -> &Route {
         match self {
             Patch::ReplaceScalar { at, .. } => at,
@@ -111,7 +111,7 @@ impl Patch {
         }
     }
 
-    /// Returns the same, to be replaced.
+    /// Returns the route mutably.
     pub(crate) fn route_mut(&mut self) -> &mut Route {
         match self {
             Patch::ReplaceScalar { at, .. } => at,
@@ -123,7 +123,7 @@ impl Patch {
     }
 }
 
-/// Where to put a new member.
+/// The position of a new member.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MemberPosition {
     /// Right after the member with this key.
@@ -134,7 +134,7 @@ pub enum MemberPosition {
     Last,
 }
 
-/// Returns the replacements of bytes that make the changes, in the order of the text.
+/// Returns the replacements of bytes for the changes, in text order.
 pub fn lower(document: &Document, patches: &[Patch]) -> Result<Vec<Replacement>, PatchRefusal> {
     let changes = resolve::resolve(document, patches)?;
     lower_changes(document, &changes)
@@ -149,7 +149,7 @@ fn lower_changes(document: &Document, changes: &Changes<'_>) -> Result<Vec<Repla
     for (row, (context, key)) in &changes.renames {
         edits.push(scalar::rename(&layout, document.at(*row), *context, key));
     }
-    // Where two collections end at one place, what is added to the inner one stands before what is added to the outer one.
+    // If two collections end at one offset, additions to the inner one come first.
     for (row, change) in changes.collections.iter().rev() {
         lower_children(&layout, document.at(*row), change, &mut edits)?;
     }
@@ -160,7 +160,7 @@ fn lower_changes(document: &Document, changes: &Changes<'_>) -> Result<Vec<Repla
     Ok(edits)
 }
 
-/// Makes the changes to the children of one collection.
+/// Applies the changes to the children of one collection.
 fn lower_children<'d>(
     layout: &FileLayout<'d>,
     node: NodeRef<'d>,
@@ -178,15 +178,14 @@ fn lower_children<'d>(
     }
 }
 
-/// JSON between the fences of other text must not hold what ends them: in its strings, the only place for backticks, they can
-/// be written otherwise.
+/// Escapes backticks in JSON inside a code fence. JSON only has them in strings, where an escape is possible.
 fn keep_in_fence(text: &mut String) {
     if text.contains("```") {
         *text = text.replace("```", "\\u0060\\u0060\\u0060");
     }
 }
 
-/// Returns the text with the replacements made; refuses those that overlap or do not fit the text.
+/// Returns the text with the replacements; refuses those that overlap or are out of range.
 pub fn apply(source: &SourceText, edits: &[Replacement]) -> Result<String, PatchRefusal> {
     let mut edits = edits.to_vec();
     sort(&mut edits);
@@ -211,19 +210,19 @@ pub fn apply(source: &SourceText, edits: &[Replacement]) -> Result<String, Patch
     Ok(out)
 }
 
-/// Returns the text with the changes made, after parsing it again and finding in it exactly what was intended.
+/// Returns the text with the changes, after parsing it again and comparing it with the intention.
 pub fn patch(document: &Document, patches: &[Patch]) -> Result<String, PatchRefusal> {
     patch_parsed(document, patches).map(|parsed| parsed.document.source().as_str().to_owned())
 }
 
-/// Does the same, and returns the document of the new text.
+/// Like `patch`, and returns the document of the new text.
 pub(crate) fn patch_parsed(document: &Document, patches: &[Patch]) -> Result<Parsed, PatchRefusal> {
     let changes = resolve::resolve(document, patches)?;
     let edits = lower_changes(document, &changes)?;
     parse_edited(document, &changes, &edits)
 }
 
-/// Makes replacements, parses the new text and returns its document, if it is what the patches make of this one.
+/// Applies replacements, parses the new text and returns its document, if it is the predicted one.
 pub(crate) fn prove(document: &Document, patches: &[Patch], edits: &[Replacement]) -> Result<Parsed, PatchRefusal> {
     let changes = resolve::resolve(document, patches)?;
     parse_edited(document, &changes, edits)
@@ -240,7 +239,7 @@ fn parse_edited(document: &Document, changes: &Changes<'_>, edits: &[Replacement
     Ok(parsed)
 }
 
-/// Parses the new text where the document stood in the old one: what follows it has moved, not changed.
+/// Parses the new text at the document's old position: the text after it has moved, not changed.
 fn parse_again(document: &Document, source: &SourceText) -> Parsed {
     let extent = document.extent();
     let n_after = document.source().len().saturating_sub(extent.end as usize);
@@ -251,7 +250,7 @@ fn parse_again(document: &Document, source: &SourceText) -> Parsed {
     }
 }
 
-/// At one offset insertions come first, in the order they were made.
+/// Sorts edits: at one offset insertions come first, in their original order.
 fn sort(edits: &mut [Replacement]) {
     edits.sort_by_key(|edit| (edit.span.start, edit.span.end));
 }

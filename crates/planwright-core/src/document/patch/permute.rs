@@ -1,4 +1,4 @@
-//! Moves elements within a collection: their texts change places, and the text between them stays.
+//! Moves elements in a collection: their texts are exchanged, and the text between them stays.
 
 use super::resolve::refuse_document;
 use super::{PatchRefusal, apply, parse_again};
@@ -6,11 +6,11 @@ use crate::diagnostic::Replacement;
 use crate::document::{Document, DocumentFormat, NodeKind, NodeRef};
 use crate::text::{SourceText, Span};
 
-/// Returns the text with elements of one list in another order: `order` says for each place which element stands there.
+/// Returns the text with the elements of a list in another order: `order` has the old index for each position.
 ///
-/// In YAML's block style an element takes its lines along, comments above it and behind it included; elsewhere what
-/// stands between two elements stays between their places. Refused where the new text would say anything else than the
-/// same values in the new order: an alias that would stand before its anchor, or find another one.
+/// In YAML's block style an element moves with its lines, including comments above and after it. Otherwise the text between two elements
+/// stays between their positions. Refuses an order after which the text would have another meaning: an alias before its anchor, or with
+/// another target.
 pub(crate) fn permute(document: &Document, spans: &[Span], order: &[usize]) -> Result<String, PatchRefusal> {
     refuse_document(document)?;
     let source = document.source();
@@ -35,7 +35,7 @@ pub(crate) fn permute(document: &Document, spans: &[Span], order: &[usize]) -> R
     Ok(text)
 }
 
-/// Returns for each row of the document in its new order the row that it is now; none where the elements are not found.
+/// Returns the old row of each row in the new order; none if the elements are not found.
 fn new_rows(document: &Document, spans: &[Span], order: &[usize]) -> Option<Vec<usize>> {
     let row_of = |span: &Span| {
         let first = document.first_row_from(span.start);
@@ -54,13 +54,13 @@ fn new_rows(document: &Document, spans: &[Span], order: &[usize]) -> Option<Vec<
     (rows.len() == document.n_nodes()).then_some(rows)
 }
 
-/// Returns the row after the element before a place.
+/// Returns the row after the element before a position.
 fn rows_before(elements: &[NodeRef<'_>], place: usize) -> usize {
     let before = place.checked_sub(1).and_then(|before| elements.get(before));
     before.map_or(0, |before| before.row() + before.n_rows())
 }
 
-/// Refuses an order in which an alias stands before what it stands for.
+/// Refuses an order with an alias before its anchor.
 fn refuse_early_aliases(document: &Document, rows: &[usize]) -> Result<(), PatchRefusal> {
     let mut is_past = vec![false; rows.len()];
     for &row in rows {
@@ -76,7 +76,7 @@ fn refuse_early_aliases(document: &Document, rows: &[usize]) -> Result<(), Patch
     Ok(())
 }
 
-/// Makes sure that the new text says the same, row by row, in the new order.
+/// Checks that the new text has the same meaning, row by row, in the new order.
 fn verify(document: &Document, rows: &[usize], source: &SourceText) -> Result<(), PatchRefusal> {
     let parsed = parse_again(document, source);
     let new = &parsed.document;
@@ -101,7 +101,7 @@ fn verify(document: &Document, rows: &[usize], source: &SourceText) -> Result<()
     Ok(())
 }
 
-/// Returns the text of a piece, ended as the place it goes to is: the last line of a file may have no line break.
+/// Returns the text of a piece, with the line ending of its new position: the last line of a file may have no line break.
 fn ended(source: &SourceText, piece: Span, place: Span, newline: &str) -> String {
     let text = source.slice(piece);
     match (text.ends_with('\n'), source.slice(place).ends_with('\n')) {
@@ -116,7 +116,7 @@ fn line_start(text: &str, at: usize) -> usize {
     text[..at].rfind('\n').map_or(0, |found| found + 1)
 }
 
-/// Returns where the comments begin that stand right above a line.
+/// Returns the start of the comments right above a line.
 fn above(text: &str, line: usize) -> usize {
     let mut start = line;
     while start > 0 {
@@ -129,8 +129,8 @@ fn above(text: &str, line: usize) -> usize {
     start
 }
 
-/// Returns the beginning of the line with the dash of an element: its first line, or one before it with nothing but the
-/// dash. None where something else stands there, or where that line lies before an offset.
+/// Returns the start of the line with an element's dash: its first line, or one before it with only the dash. None if other text is there,
+/// or if that line is before an offset.
 fn dash_line(text: &str, from: usize, element: usize) -> Option<usize> {
     let mut line = line_start(text, element);
     let mut content = text[line..element].trim();
@@ -147,12 +147,12 @@ fn dash_line(text: &str, from: usize, element: usize) -> Option<usize> {
     }
     let written = content.find(" #").map_or(content, |at| &content[..at]);
     let decoration = written.strip_prefix('-')?;
-    // An anchor or a tag of the element goes with it.
+    // An anchor or a tag of the element moves with it.
     let is_alone = decoration.split_whitespace().all(|word| word.starts_with(['&', '!']));
     (is_alone && line >= from).then_some(line)
 }
 
-/// Returns the lines of each element, from the end of the one before it; none where two share a line.
+/// Returns the lines of each element, from the end of the previous one; none if two share a line.
 fn whole_lines(source: &SourceText, spans: &[Span]) -> Option<Vec<Span>> {
     let text = source.as_str();
     let line_end = |at: usize| text[at..].find('\n').map_or(text.len(), |found| at + found + 1);
@@ -161,7 +161,7 @@ fn whole_lines(source: &SourceText, spans: &[Span]) -> Option<Vec<Span>> {
         let from = pieces.last().map_or(0, |before| before.end as usize);
         let line = dash_line(text, from, span.start as usize)?;
         let start = if pieces.is_empty() { above(text, line) } else { from };
-        // A span may take in the line break behind it.
+        // A span may include the line break after it.
         let content = source.slice(*span).trim_end().len();
         pieces.push(Span::new(start, line_end(span.start as usize + content)));
     }

@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::text::{Span, visible};
 
-/// The reason for not making an edit. Nothing was changed.
+/// Why an edit was not made. Nothing was changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PatchRefusal {
     /// The text was not UTF-8 and holds replacement characters.
@@ -17,68 +17,68 @@ pub enum PatchRefusal {
     Tabs,
     /// A carriage return without a line feed ends a line of the YAML text.
     LoneReturn,
-    /// There is nothing at the route.
+    /// The route has no target.
     NotFound {
         /// The route, for people.
         route: String,
-        /// The innermost value on the way that exists.
+        /// The span of the innermost existing value on the route.
         span: Span,
     },
-    /// The route leads to a value of another kind.
+    /// The target of the route has another kind.
     WrongKind {
-        /// What the edit needs.
+        /// The kind that the edit requires.
         expected: &'static str,
-        /// What is there.
+        /// The existing kind.
         found: &'static str,
-        /// Where.
+        /// The span of the target.
         span: Span,
     },
-    /// The route leads through a YAML alias.
+    /// The route passes through a YAML alias.
     Alias(Span),
     /// The mapping has a merge key.
     MergeKey(Span),
     /// The node has an anchor or a tag, or its key was written with `?`.
     Decorated(Span),
-    /// The key appears twice, so it is not certain which of the two counts.
+    /// The key occurs twice, so the target is ambiguous.
     RepeatedKey {
         /// The key.
         key: String,
-        /// Its first place.
+        /// The first span.
         span: Span,
     },
     /// The object already has the key.
     KeyExists {
         /// The key.
         key: String,
-        /// Where it is, or where the object is.
+        /// The span of the key, or of the object.
         span: Span,
     },
     /// The array is shorter.
     IndexOutOfRange {
-        /// The index asked for.
+        /// The requested index.
         index: usize,
-        /// How many elements there are.
+        /// The number of elements.
         n_elements: usize,
         /// The array.
         span: Span,
     },
-    /// Two edits want the same bytes.
+    /// Two edits overlap.
     Overlap(Span),
-    /// A replacement does not fit the text.
+    /// A replacement is out of the text's range.
     OutOfRange(Span),
     /// The value cannot be written there.
     Unwritable {
-        /// Why.
+        /// The reason.
         reason: &'static str,
-        /// Where.
+        /// The span of the place.
         span: Span,
     },
-    /// The edited text would not read as intended.
+    /// The edited text would not have the intended meaning.
     Mismatch(Span),
 }
 
 impl PatchRefusal {
-    /// Returns the place that stands in the way; none where it is the whole text.
+    /// Returns the span of the obstacle; none for the whole text.
     pub fn span(&self) -> Option<Span> {
         match self {
             PatchRefusal::Broken | PatchRefusal::MultiDocument | PatchRefusal::Tabs | PatchRefusal::LoneReturn => None,

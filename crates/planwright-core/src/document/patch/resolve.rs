@@ -1,4 +1,4 @@
-//! From routes to rows: finds the target of each patch, refuses protected ones, and compares the new document with the promise.
+//! From routes to rows: finds the target of each patch, refuses protected ones, and compares the new document with the prediction.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -11,35 +11,35 @@ use crate::document::{Document, DocumentFormat, NodeKind, NodeRef, Parsed, is_me
 /// Objects with more members than this get an index by key.
 const INDEX_FROM: usize = 16;
 
-/// What a list of patches changes, by row.
+/// The changes of a list of patches, by row.
 #[derive(Default)]
 pub(super) struct Changes<'p> {
     /// Scalars and their new values.
     pub(super) scalars: BTreeMap<usize, (ScalarContext, &'p PlainValue)>,
     /// Keys and their new texts.
     pub(super) renames: BTreeMap<usize, (ScalarContext, &'p str)>,
-    /// Collections that lose or gain children.
+    /// Collections with removed or new children.
     pub(super) collections: BTreeMap<usize, CollectionChange<'p>>,
 }
 
-/// What happens to the children of one collection.
+/// The changes of one collection's children.
 #[derive(Default)]
 pub(super) struct CollectionChange<'p> {
-    /// Where the collection itself stands.
+    /// The context of the collection itself.
     pub(super) context: ScalarContext,
-    /// Positions of the children that go.
+    /// Positions of the removed children.
     pub(super) removed: BTreeSet<usize>,
-    /// New children by the position of the old child they come before; the number of children for the end.
+    /// New children by the position of the next old child; the number of children for the end.
     pub(super) inserted: BTreeMap<usize, Vec<NewChild<'p>>>,
 }
 
 impl<'p> CollectionChange<'p> {
-    /// Returns the new children in the order they are to stand in.
+    /// Returns the new children in their order.
     pub(super) fn new_children(&self) -> Vec<NewChild<'p>> {
         self.inserted.values().flatten().copied().collect()
     }
 
-    /// Returns the positions of the children that stay.
+    /// Returns the positions of the remaining children.
     pub(super) fn kept(&self, n_children: usize) -> Vec<usize> {
         (0..n_children)
             .filter(|position| !self.removed.contains(position))
@@ -47,14 +47,14 @@ impl<'p> CollectionChange<'p> {
     }
 }
 
-/// A new member, or a new element where there is no key.
+/// A new member, or a new element if there is no key.
 #[derive(Clone, Copy)]
 pub(super) struct NewChild<'p> {
     pub(super) key: Option<&'p str>,
     pub(super) value: &'p PlainValue,
 }
 
-/// Finds what the patches are about.
+/// Finds the targets of the patches.
 pub(super) fn resolve<'p>(document: &Document, patches: &'p [Patch]) -> Result<Changes<'p>, PatchRefusal> {
     refuse_document(document)?;
     let mut resolver = Resolver {
@@ -70,7 +70,7 @@ pub(super) fn resolve<'p>(document: &Document, patches: &'p [Patch]) -> Result<C
     Ok(resolver.changes)
 }
 
-/// Refuses documents of which not everything is known.
+/// Refuses documents that are not completely parsed or not editable.
 pub(super) fn refuse_document(document: &Document) -> Result<(), PatchRefusal> {
     if let Some(damage) = document.source().damage() {
         return Err(PatchRefusal::Damaged(damage.span));
@@ -85,7 +85,7 @@ pub(super) fn refuse_document(document: &Document) -> Result<(), PatchRefusal> {
     }
 }
 
-/// The children of a collection that was visited: rows of keys or elements, in order.
+/// The children of a visited collection: rows of keys or elements, in order.
 struct Children<'d> {
     rows: Vec<usize>,
     /// First position and number of occurrences of each key; empty for small objects.
@@ -119,7 +119,7 @@ impl<'d> Children<'d> {
         children
     }
 
-    /// Returns the first position of a key and how often it occurs.
+    /// Returns the first position of a key and its number of occurrences.
     fn find(&self, document: &Document, key: &str) -> Option<(usize, usize)> {
         if self.rows.len() > INDEX_FROM {
             return self.by_key.get(key).copied();
@@ -134,7 +134,7 @@ struct Resolver<'d, 'p> {
     document: &'d Document,
     children: HashMap<usize, Children<'d>>,
     changes: Changes<'p>,
-    /// Where the node stands that was walked to last.
+    /// The context of the last visited node.
     context: ScalarContext,
 }
 
@@ -181,7 +181,7 @@ impl<'d, 'p> Resolver<'d, 'p> {
         }
     }
 
-    /// Follows a route, refusing what must not be edited through.
+    /// Follows a route, and refuses nodes that edits must not pass through.
     fn walk(&mut self, route: &Route) -> Result<NodeRef<'d>, PatchRefusal> {
         let Some(mut node) = self.document.root() else {
             return Err(PatchRefusal::NotFound {
@@ -235,7 +235,7 @@ impl<'d, 'p> Resolver<'d, 'p> {
         }
     }
 
-    /// Returns the position of a member that is there exactly once.
+    /// Returns the position of a member that exists exactly once.
     fn member(&mut self, node: NodeRef<'d>, route: &Route, key: &str) -> Result<usize, PatchRefusal> {
         let document = self.document;
         let children = self.children(node);
@@ -253,7 +253,7 @@ impl<'d, 'p> Resolver<'d, 'p> {
         }
     }
 
-    /// Returns a collection that may gain or lose children.
+    /// Returns a collection whose children may change.
     fn collection(&mut self, route: &Route, kind: NodeKind) -> Result<NodeRef<'d>, PatchRefusal> {
         let node = self.walk(route)?;
         let left_out =
@@ -318,14 +318,14 @@ impl<'d, 'p> Resolver<'d, 'p> {
         match self.changes.renames.insert(row, (ScalarContext::within(node), to)) {
             Some(_) => Err(PatchRefusal::Overlap(self.document.at(row).span())),
             None => {
-                // An entry for the object, so that its keys are looked through for clashes.
+                // An entry for the object, so that its keys are checked for clashes.
                 self.change(node);
                 Ok(())
             }
         }
     }
 
-    /// Returns the changes of the collection that was walked to last.
+    /// Returns the changes of the last visited collection.
     fn change(&mut self, node: NodeRef<'_>) -> &mut CollectionChange<'p> {
         let change = self.changes.collections.entry(node.row()).or_default();
         change.context = self.context;
@@ -362,7 +362,7 @@ impl<'d, 'p> Resolver<'d, 'p> {
         }
     }
 
-    /// Refuses new keys that are there already, and changes inside removed parts.
+    /// Refuses new keys that already exist, and changes inside removed parts.
     fn refuse_clashes(&mut self) -> Result<(), PatchRefusal> {
         let rows: Vec<usize> = self.changes.collections.keys().copied().collect();
         for row in rows {
@@ -406,7 +406,7 @@ impl<'d, 'p> Resolver<'d, 'p> {
 }
 
 impl Changes<'_> {
-    /// Returns true where the new document holds exactly what the changes promise.
+    /// Returns whether the new document has exactly the predicted content.
     pub(super) fn agree_with(&self, old: &Document, new: &Parsed) -> bool {
         if new.document.is_broken() || new.document.features().multi_document {
             return false;
@@ -423,7 +423,7 @@ impl Changes<'_> {
             return value.is_value_of(new);
         }
         let change = self.collections.get(&old.row());
-        // What no change is about and has the same bytes has the same value: JSON means the same everywhere.
+        // JSON means the same everywhere: an unchanged node with the same bytes has the same value.
         if old.document().format() == DocumentFormat::Json && !self.is_within(old) && old.slice() == new.slice() {
             return true;
         }
@@ -436,7 +436,7 @@ impl Changes<'_> {
         self.children_agree(old, new, change.unwrap_or(&nothing))
     }
 
-    /// Returns true where a change is about a node or a part of it.
+    /// Returns whether a change concerns a node or a part of it.
     fn is_within(&self, node: NodeRef<'_>) -> bool {
         let rows = node.row()..node.row() + node.n_rows();
         self.scalars.range(rows.clone()).next().is_some()

@@ -7,10 +7,10 @@ use crate::document::yaml::plain_kind;
 use crate::document::{DocumentFormat, NodeKind, NodeRef, Style};
 use crate::text::Span;
 
-/// Where a YAML scalar stands.
+/// The context of a YAML scalar.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in crate::document) enum ScalarContext {
-    /// Between brackets, where commas and brackets mean something.
+    /// Between brackets, where commas and brackets have a meaning.
     Flow,
     /// Between lines.
     #[default]
@@ -18,7 +18,7 @@ pub(in crate::document) enum ScalarContext {
 }
 
 impl ScalarContext {
-    /// Returns where the children of a collection stand.
+    /// Returns the context of a collection's children.
     pub(super) fn within(node: NodeRef<'_>) -> Self {
         match node.style() {
             Style::Flow => ScalarContext::Flow,
@@ -27,7 +27,7 @@ impl ScalarContext {
     }
 }
 
-/// Puts a value in place of a scalar.
+/// Replaces a scalar by a value.
 pub(super) fn lower(
     layout: &FileLayout<'_>,
     node: NodeRef<'_>,
@@ -46,7 +46,7 @@ pub(super) fn lower(
     Ok(())
 }
 
-/// Gives a key another text.
+/// Sets the text of a key.
 pub(super) fn rename(layout: &FileLayout<'_>, key_node: NodeRef<'_>, context: ScalarContext, to: &str) -> Replacement {
     let text = match layout.document.format() {
         DocumentFormat::Json => crate::document::json::encode(to),
@@ -93,7 +93,7 @@ fn replace_yaml(
     if !span.is_empty() {
         return Ok(Replacement::new(span, text));
     }
-    // A value left out: a space, and in `{a}` the colon, come first.
+    // Before a missing value comes a space, and in `{a}` the colon.
     let lead = match layout.text.as_bytes()[..span.start as usize].last() {
         Some(b':' | b'-') => " ",
         Some(_) if layout.key_of(node).is_some() => ": ",
@@ -110,7 +110,7 @@ pub(super) fn key(layout: &FileLayout<'_>, text: &str, style: Style, context: Sc
     string(layout, text, style, context)
 }
 
-/// Returns text in the wanted style where that can hold it, else in quotes.
+/// Returns text in the requested style if possible, otherwise in quotes.
 pub(super) fn string(layout: &FileLayout<'_>, text: &str, style: Style, context: ScalarContext) -> String {
     match style {
         Style::Single | Style::Double => quoted(text, style),
@@ -163,7 +163,7 @@ pub(super) fn write_flow(
     Ok(())
 }
 
-/// Returns true where text may stand without quotes and is read back as the same text, by YAML 1.1 too.
+/// Returns whether text without quotes is parsed as the same text, by YAML 1.1 too.
 pub(in crate::document) fn is_plain(text: &str, context: ScalarContext) -> bool {
     let bytes = text.as_bytes();
     let (Some(&first), Some(&last)) = (bytes.first(), bytes.last()) else {
@@ -180,7 +180,7 @@ pub(in crate::document) fn is_plain(text: &str, context: ScalarContext) -> bool 
         _ => true,
     };
     let ends_well = !matches!(last, b' ' | b':');
-    // Older readers take these for a number, a default and a merge.
+    // Older parsers read these as a number, a default and a merge.
     let is_old_word = matches!(text, "=" | "<<")
         || (text.contains('_')
             && bytes
@@ -188,7 +188,7 @@ pub(in crate::document) fn is_plain(text: &str, context: ScalarContext) -> bool 
                 .all(|byte| byte.is_ascii_digit() || b"_+-.:".contains(byte)));
     let is_marker = text.starts_with("---") || text.starts_with("...");
     let has_structure = text.contains(": ") || text.contains(" #");
-    // Between brackets `a:b` is text but `"a":b` is a pair; quoting every colon is the safe side.
+    // Between brackets `a:b` is text but `"a":b` is a pair; quoting every colon is safe.
     let has_flow_structure =
         context == ScalarContext::Flow && bytes.iter().any(|byte| is_flow_indicator(byte) || *byte == b':');
     begins_well
@@ -203,7 +203,7 @@ pub(in crate::document) fn is_plain(text: &str, context: ScalarContext) -> bool 
         && !is_old_timestamp(text)
 }
 
-/// YAML 1.1 took these words for booleans, and its readers are still around.
+/// Returns whether YAML 1.1 reads a word as a boolean; such parsers still exist.
 fn is_old_boolean(text: &str) -> bool {
     text.len() <= 3
         && ["y", "n", "yes", "no", "on", "off"]
@@ -211,7 +211,7 @@ fn is_old_boolean(text: &str) -> bool {
             .any(|word| text.eq_ignore_ascii_case(word))
 }
 
-/// YAML 1.1 took these for times, and some readers still make dates of them.
+/// Returns whether YAML 1.1 reads a text as a time; some parsers still create dates.
 fn is_old_timestamp(text: &str) -> bool {
     let shape = text.bytes().take(5).enumerate();
     text.len() >= 8
@@ -224,7 +224,7 @@ fn is_printable(c: char) -> bool {
     !c.is_control() && !matches!(c, '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}')
 }
 
-/// Returns text in quotes, single ones only where they can hold it.
+/// Returns text in quotes, single ones only if possible.
 pub(in crate::document) fn quoted(text: &str, style: Style) -> String {
     if style == Style::Single && text.chars().all(is_printable) {
         return format!("'{}'", text.replace('\'', "''"));
@@ -255,11 +255,11 @@ fn replace_block_scalar(
     let slice = node.slice();
     let line_len = slice.find(['\n', '\r']).unwrap_or(slice.len());
     let header_len = slice[..line_len].find([' ', '\t']).unwrap_or(line_len);
-    // A comment in the header stays on its line whatever the value becomes.
+    // A comment in the header stays on its line for any value.
     let (header, comment) = slice[..line_len].split_at(header_len);
     let ends_line = slice.ends_with('\n');
     let block = match value {
-        // Blank lines that follow would become part of a value that begins to keep its trailing breaks.
+        // Blank lines that follow would become part of a value that now keeps its trailing breaks.
         PlainValue::String(text) if ends_line || !text.ends_with("\n\n") => {
             let indent = content_indent(layout, node, header);
             block_scalar(layout.newline, text, node.style(), comment, &indent)
@@ -278,13 +278,13 @@ fn replace_block_scalar(
     let mut text = fit_tail(layout, text, ends_line);
     let is_text_with_break = matches!(value, PlainValue::String(text) if text.ends_with('\n'));
     if span.end as usize == layout.text.len() && !ends_line && is_text_with_break {
-        // At the very end of a file the last line break decides what the value is.
+        // At the very end of a file, the last line break is part of the value.
         text.push_str(layout.newline);
     }
     Ok(Replacement::new(span, text))
 }
 
-/// A scalar that kept its trailing breaks reaches to the next line: what replaces it must, too.
+/// Ends a text like the scalar that it replaces: one with trailing breaks extends to the next line.
 fn fit_tail(layout: &FileLayout<'_>, mut text: String, ends_line: bool) -> String {
     if ends_line && !text.ends_with('\n') {
         text.push_str(layout.newline);
@@ -309,8 +309,8 @@ fn content_indent(layout: &FileLayout<'_>, node: NodeRef<'_>, header: &str) -> S
     }
 }
 
-/// Returns text as a block scalar without its last line break; none where a block scalar cannot hold it.
-/// The result ends with a line break only where trailing breaks are kept.
+/// Returns text as a block scalar without its last line break; none if impossible. The result ends with a line break only if trailing
+/// breaks are kept.
 pub(in crate::document) fn block_scalar(
     newline: &str,
     text: &str,

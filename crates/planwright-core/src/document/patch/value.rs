@@ -1,11 +1,11 @@
-//! Values without a text: what a patch writes into a document, and what is expected to be read back.
+//! Values without a text: the new values of patches, and the predicted values.
 
 use super::{MemberPosition, Patch, PatchRefusal};
 use crate::document::route::{Route, RouteStep};
 use crate::document::{NodeKind, NodeRef};
 use crate::text::Span;
 
-/// A value without a place. Members keep their order, numbers their writing.
+/// A value without a span. Members keep their order, numbers their notation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PlainValue {
     /// Null.
@@ -25,7 +25,7 @@ pub enum PlainValue {
 }
 
 impl PlainValue {
-    /// Returns the value of a node. What could not be read counts as null; merge keys are members.
+    /// Returns the value of a node. An unreadable node counts as null; merge keys are members.
     pub fn of(node: NodeRef<'_>) -> PlainValue {
         match node.kind() {
             NodeKind::Object => {
@@ -45,7 +45,7 @@ impl PlainValue {
         }
     }
 
-    /// Returns true where a node has exactly this value.
+    /// Returns whether a node has exactly this value.
     pub fn is_value_of(&self, node: NodeRef<'_>) -> bool {
         match (self, node.kind()) {
             (PlainValue::Null, NodeKind::Null)
@@ -74,12 +74,12 @@ impl PlainValue {
         }
     }
 
-    /// Returns true for anything but arrays and objects.
+    /// Returns whether it is neither an array nor an object.
     pub fn is_scalar(&self) -> bool {
         !matches!(self, PlainValue::Array(_) | PlainValue::Object(_))
     }
 
-    /// Returns the members with their keys, or the elements; nothing for scalars.
+    /// Returns the members with their keys, or the elements; empty for scalars.
     pub(super) fn children(&self) -> Vec<(Option<&str>, &PlainValue)> {
         match self {
             PlainValue::Array(elements) => elements.iter().map(|element| (None, element)).collect(),
@@ -112,10 +112,9 @@ impl PlainValue {
 }
 
 impl Patch {
-    /// Makes the change in a value: what the patched document is predicted to hold.
+    /// Applies the change to a value, to predict the patched document.
     ///
-    /// A null on the way of an insertion becomes the collection that is needed; documents allow that only for
-    /// values left out.
+    /// A null on the route of an insertion becomes the required collection; documents allow that only for missing values.
     pub fn apply_to(&self, value: &mut PlainValue) -> Result<(), PatchRefusal> {
         match self {
             Patch::ReplaceScalar { at, value: new } => {

@@ -9,7 +9,7 @@ use crate::document::rules;
 use crate::text::Span;
 
 impl YamlReader<'_> {
-    /// Reports the error that ends the reading.
+    /// Reports the error that stopped the parser.
     pub(super) fn syntax_error(&mut self, error: &ScanError) {
         self.is_cut = true;
         let at = self.base + error.marker().byte_offset().unwrap_or(0);
@@ -40,19 +40,19 @@ impl YamlReader<'_> {
         push_bounded(&mut self.diagnostics, || diagnostic);
     }
 
-    /// Returns a fix for `key: text: more text`, the commonest slip of all: the value in quotes.
+    /// Returns a fix for `key: text: more text`, the most common error: the value in quotes.
     fn quoting_fix(&self, at: usize) -> Option<Replacement> {
         let start = self.text[..at].rfind('\n').map_or(0, |newline| newline + 1);
         let line = self.text[start..].lines().next()?;
         let value_at = line.find(": ")? + 2;
         let value = line.get(value_at..)?.trim_end();
-        // Quotes, comments and brackets in the value make it unclear where it ends.
+        // With quotes, comments or brackets in the value, its end is uncertain.
         let is_plain = !value.contains(['"', '\'', '\\', '#', '[', '{', '&', '*', '|', '>']) && value.contains(": ");
         let span = Span::new(start + value_at, start + value_at + value.len());
         (is_plain && start + value_at < at).then(|| Replacement::new(span, format!("\"{value}\"")))
     }
 
-    /// Returns a tab that indents the line of an error or the next one: the parser stumbles before it names it.
+    /// Returns a tab that indents the line of an error or the next one: the parser fails before it reports the tab.
     fn indenting_tab(&self, at: usize) -> Option<Span> {
         let start = self.text[..at].rfind('\n').map_or(0, |newline| newline + 1);
         let mut line_start = start;
@@ -66,7 +66,7 @@ impl YamlReader<'_> {
         None
     }
 
-    /// Returns the quote or bracket that is open at the place of an error, where one can be told.
+    /// Returns the open quote or bracket at the place of an error, if known.
     fn opened_before(&self, at: usize) -> Option<(Span, &'static str)> {
         let gap = Span::new(self.last_end, at);
         let mut brackets: Vec<usize> = Vec::new();
@@ -89,7 +89,7 @@ impl YamlReader<'_> {
     }
 }
 
-/// Returns a headline and advice for a syntax error.
+/// Returns a headline and help for a syntax error.
 fn explain(kind: &ErrorKind) -> (String, &'static str) {
     let (message, help) = match kind {
         ErrorKind::UnclosedFlowCollection { open } => {

@@ -24,7 +24,7 @@ use super::{Builder, Document, DocumentFormat, Features, MAX_DEPTH, NodeKind, Pa
 use crate::diagnostic::{Diagnostic, Rule, push_bounded};
 use crate::text::{SourceText, Span, visible};
 
-/// The event parser stops at this depth; between [`MAX_DEPTH`] and here, parts are skipped one by one.
+/// The depth at which the event parser stops; between [`MAX_DEPTH`] and this, parts are skipped one by one.
 const EVENT_DEPTH: usize = 2 * MAX_DEPTH;
 
 /// Returns the comments in a text, up to the first error in it.
@@ -53,7 +53,7 @@ pub fn parse(source: &SourceText) -> Parsed {
     parse_span(source, source.span())
 }
 
-/// Parses a part of a text; all spans are those of the whole text. A part that is not one of this text's is empty.
+/// Parses a part of a text, with spans of the whole text. An invalid part is empty.
 pub fn parse_span(source: &SourceText, span: Span) -> Parsed {
     let is_part = source.as_str().get(span.range()).is_some();
     let span = if is_part { span } else { Span::at(source.len()) };
@@ -69,7 +69,7 @@ pub fn parse_span(source: &SourceText, span: Span) -> Parsed {
     }
 }
 
-/// Parses a part of a text that is known to be one, whatever it looks like.
+/// Parses a valid part of a text with the event parser.
 fn parse_events(source: &SourceText, span: Span) -> Parsed {
     let text = &source.as_str()[..span.end as usize];
     let mut reader = YamlReader::new(text, span.start as usize);
@@ -82,19 +82,19 @@ struct YamlFrame {
     is_object: bool,
     /// The next node of a mapping is a key.
     expects_key: bool,
-    /// Where this mapping's keys begin in `YamlReader::keys`.
+    /// The start of this mapping's keys in `YamlReader::keys`.
     first_key: usize,
 }
 
-/// A subtree that is not read: a key that is no scalar, or one nested too deeply.
+/// An unread subtree: a key that is no scalar, or one nested too deeply.
 struct SkippedSubtree {
     start: usize,
     is_key: bool,
-    /// Collections of the subtree that are open.
+    /// The number of its open collections.
     depth: usize,
 }
 
-/// What a node event says about its node, spans aside.
+/// The properties of a node event, without spans.
 struct Properties<'e> {
     anchor: usize,
     tag: Option<&'e Tag>,
@@ -102,19 +102,19 @@ struct Properties<'e> {
 
 struct YamlReader<'t> {
     text: &'t str,
-    /// Where the document begins in the text: added to the parser's offsets.
+    /// The start of the document in the text, which is added to the parser's offsets.
     base: usize,
     builder: Builder,
     decoded: Vec<(u32, Box<str>)>,
     aliases: Vec<(u32, u32)>,
     features: Features,
-    /// Anchor numbers, ascending, and the rows they stand for.
+    /// Anchor numbers, ascending, and their rows.
     anchors: Vec<(usize, u32)>,
     frames: Vec<YamlFrame>,
     /// A digest and row per key of the open mappings, for finding duplicates.
     keys: Vec<(u64, u32)>,
     diagnostics: Vec<Diagnostic>,
-    /// End of the last scalar, bracket or alias: where the gap before the next node begins.
+    /// The end of the last scalar, bracket or alias: the start of the gap before the next node.
     last_end: usize,
     skipped: Option<SkippedSubtree>,
     n_documents: usize,
@@ -143,7 +143,7 @@ impl<'t> YamlReader<'t> {
     }
 
     fn run(&mut self) {
-        // Comments are found in the gaps between nodes when an edit needs them; as events they only cost time.
+        // An edit that needs comments finds them in the gaps between nodes; as events they only cost time.
         let options = granit_parser::options! {
             emit_comments: false,
             emit_unresolved_aliases: true,
@@ -196,7 +196,7 @@ impl<'t> YamlReader<'t> {
         }
     }
 
-    /// Takes one event; false where reading ends.
+    /// Handles one event; returns false if parsing ends.
     fn event(&mut self, event: &Event<'t>, start: usize, end: usize, indent: Option<usize>) -> bool {
         match event {
             Event::DocumentStart(explicit, _) => return self.document_start(*explicit, Span::new(start, end)),
@@ -244,7 +244,7 @@ impl<'t> YamlReader<'t> {
         true
     }
 
-    /// Returns whether the node that comes now is a key, and moves its mapping on.
+    /// Returns whether the next node is a key, and advances its mapping.
     fn take_place(&mut self) -> bool {
         match self.frames.last_mut() {
             Some(frame) if frame.is_object => {
@@ -284,7 +284,7 @@ impl<'t> YamlReader<'t> {
         let is_key = self.take_place();
         let left_out = style == ScalarStyle::Plain && span.is_empty();
         let is_block = matches!(style, ScalarStyle::Literal | ScalarStyle::Folded);
-        // Of a key, the indentation is that of its mapping.
+        // A key has the indentation of its mapping.
         let content_indent = indent.filter(|_| !is_key);
         let value = if is_block && self.ends_without_break(span, value, content_indent) {
             &value[..value.len() - 1]
@@ -324,7 +324,7 @@ impl<'t> YamlReader<'t> {
         self.last_end = range.end.max(self.last_end);
     }
 
-    /// Marks the key that comes now if it was written with `?`.
+    /// Marks the next key if it was written with `?`.
     fn find_explicit_key(&mut self, span: Span) {
         let gap = Span::new(self.last_end, span.start as usize);
         let may_be = memchr::memchr(b'?', &self.text.as_bytes()[gap.range()]).is_some();
@@ -333,8 +333,8 @@ impl<'t> YamlReader<'t> {
         }
     }
 
-    /// Returns true where the event parser ends the last line of a block scalar with a break that the text, which ends
-    /// there, does not have. A last line of mere indentation has no content, and the break before it was written.
+    /// Returns whether the event parser adds a break to the last line of a block scalar that the text, which ends there, does not have. A
+    /// last line of mere indentation has no content, and the break before it is real.
     fn ends_without_break(&self, content: Span, value: &str, indent: Option<usize>) -> bool {
         let reaches_end = content.end as usize >= self.text.len() && !self.text.ends_with(['\n', '\r']);
         if !reaches_end || !value.ends_with('\n') {
@@ -353,7 +353,7 @@ impl<'t> YamlReader<'t> {
         space.filter(|byte| **byte == b'\n').count()
     }
 
-    /// The event parser gives a block scalar's content from its first character on.
+    /// Returns the span of a block scalar, whose content the event parser reports from its first character on.
     fn block_scalar_span(&self, content: Span, indent: Option<usize>) -> Span {
         let gap = Span::new(self.last_end, content.start as usize);
         let start = gap::tokens(self.text, gap)
@@ -366,7 +366,7 @@ impl<'t> YamlReader<'t> {
             .count();
         let header = start..(start + header_len).min(self.text.len());
         if bytes[header.clone()].contains(&b'+') {
-            // The content as announced reaches over the indentation of the line that follows.
+            // The reported content includes the indentation of the next line.
             let content = &self.text[..content.end as usize];
             let trimmed = content.trim_end_matches(' ');
             let kept = if trimmed.ends_with('\n') { trimmed } else { content };
@@ -376,8 +376,8 @@ impl<'t> YamlReader<'t> {
         Span::new(start, if end > content.start as usize { end } else { header.end })
     }
 
-    /// The event parser puts a value left out before its colon or at the next line; it belongs right after the
-    /// colon or dash, or after the key where there is none. After an anchor or tag it is where it should be.
+    /// Returns the span of a missing value. The event parser reports it before its colon or at the next line. It belongs right after the
+    /// colon or dash, or after the key without a colon. After an anchor or tag the reported span is right.
     fn left_out_span(&self, span: Span, is_key: bool) -> Span {
         let Some(frame) = self.frames.last() else {
             return span;
@@ -388,7 +388,7 @@ impl<'t> YamlReader<'t> {
             (false, _) => GapToken::Dash,
         };
         let mut tokens = gap::tokens(self.text, Span::new(self.last_end, self.text.len()));
-        // A colon that is the first character of the next key, as in `:x`, is none of this value's.
+        // A colon that starts the next key, as in `:x`, does not belong to this value.
         let is_indicator = |at: usize| match self.text.as_bytes().get(at + 1) {
             None | Some(b' ' | b'\t' | b'\n' | b'\r') => true,
             Some(b',' | b']' | b'}') => self.open_bracket().is_some(),
@@ -397,7 +397,7 @@ impl<'t> YamlReader<'t> {
         let first = tokens.find(|(token, _)| *token != GapToken::Comment);
         match first.filter(|(_, at)| is_indicator(*at)) {
             Some(_) if tokens.is_at_property() => span,
-            // One on a later line may be that of a mapping around this one, whose key is left out.
+            // A colon on a later line may belong to an outer mapping with a missing key.
             Some((GapToken::Colon, at)) if indicator == GapToken::Colon && !self.is_own_colon(at) => {
                 Span::at(self.last_end)
             }
@@ -409,7 +409,7 @@ impl<'t> YamlReader<'t> {
         }
     }
 
-    /// Returns whether a colon is that of the innermost mapping: behind its key, or where its keys begin.
+    /// Returns whether a colon belongs to the innermost mapping: after its key, or in the column of its keys.
     fn is_own_colon(&self, at: usize) -> bool {
         let start = self
             .builder
@@ -463,7 +463,7 @@ impl<'t> YamlReader<'t> {
         }
     }
 
-    /// Begins to skip a collection that is a key or too deep.
+    /// Starts to skip a collection that is a key or too deep.
     fn skip(&mut self, is_key: bool, start: usize, span: Span) {
         let (rule, message) = if is_key {
             (
@@ -488,7 +488,7 @@ impl<'t> YamlReader<'t> {
         });
     }
 
-    /// A list that is not indented is announced at its first entry's content, not at its dash.
+    /// Returns the first dash of a list. The parser reports a list without indentation at its first entry's content.
     fn first_dash(&self, span: Span) -> usize {
         gap::tokens(self.text, Span::new(self.last_end, self.text.len()))
             .find(|(token, _)| *token == GapToken::Dash)
@@ -497,7 +497,7 @@ impl<'t> YamlReader<'t> {
 
     fn close(&mut self, span: Span) {
         if !span.is_empty() {
-            // Only brackets have a width; the ends of block collections stand at the next node.
+            // Only brackets have a width; the ends of block collections are reported at the next node.
             self.last_end = (span.end as usize).max(self.last_end);
         }
         match &mut self.skipped {
@@ -530,7 +530,7 @@ impl<'t> YamlReader<'t> {
         }
     }
 
-    /// Closes what an error or a limit left open; a key without a value gets an unreadable one.
+    /// Closes the collections that an error or a limit left open; a key without a value gets an unreadable one.
     fn close_all(&mut self) {
         if self.skipped.is_some() {
             self.close_skipped();
@@ -583,7 +583,7 @@ impl<'t> YamlReader<'t> {
         }
     }
 
-    /// An alias as a key stands for the text of the scalar it names.
+    /// Adds an alias that is a key, with the text of its target scalar.
     fn alias_key(&mut self, target: Option<u32>, span: Span) {
         let row = self.row();
         let text = target.and_then(|target| self.scalar_text(target)).map(str::to_owned);
@@ -640,7 +640,7 @@ impl<'t> YamlReader<'t> {
             .get(node.start as usize + quote..(node.end as usize).saturating_sub(quote))
     }
 
-    /// Reports keys that occur twice in the mapping whose keys begin at `first`.
+    /// Reports keys that occur twice in the mapping whose keys start at `first`.
     fn find_duplicates(&mut self, first: usize) {
         let keys = &self.keys[first..];
         let may_repeat = match keys.len() {
@@ -679,7 +679,7 @@ impl<'t> YamlReader<'t> {
         self.diagnostics = diagnostics;
     }
 
-    /// Returns the innermost bracket that is open, past single pairs without braces.
+    /// Returns the innermost open bracket, except single pairs without braces.
     fn open_bracket(&self) -> Option<usize> {
         let rows = self.builder.open.iter().rev();
         let flow = rows
@@ -690,7 +690,7 @@ impl<'t> YamlReader<'t> {
     }
 }
 
-/// Returns true for a line that looks like a member of a mapping at the left margin. Guesses: not every such line is YAML.
+/// Returns whether a line looks like a member of a mapping at the left margin. A guess: not every such line is YAML.
 pub(crate) fn is_member_line(line: &str) -> bool {
     let Some((key, rest)) = line.split_once(':') else {
         return false;
@@ -699,7 +699,7 @@ pub(crate) fn is_member_line(line: &str) -> bool {
     !key.is_empty() && key.bytes().all(is_name) && (rest.is_empty() || rest.starts_with([' ', '\t', '\r', '\n']))
 }
 
-/// Returns the kind of a scalar value; a tag of the core schema has the last word on strings.
+/// Returns the kind of a scalar value; a tag of the core schema overrides it for strings.
 fn scalar_kind(value: &str, style: Style, tag: Option<&Tag>) -> NodeKind {
     let is_string = match tag {
         Some(tag) => tag.is_yaml_core_schema_tag("str") || (tag.suffix().is_empty() && tag.original_handle() == "!"),
@@ -712,8 +712,8 @@ fn scalar_kind(value: &str, style: Style, tag: Option<&Tag>) -> NodeKind {
     }
 }
 
-/// Returns the end of the last line of a block scalar's content that is not blank, without its break.
-/// A line of spaces is blank unless it is longer than the indentation.
+/// Returns the end of the last non-blank line of a block scalar's content, without its break. A line of spaces is blank unless it is longer
+/// than the indentation.
 fn trim_blank_lines(bytes: &[u8], content: std::ops::Range<usize>, indent: usize) -> usize {
     let mut end = content.end;
     loop {
@@ -725,7 +725,7 @@ fn trim_blank_lines(bytes: &[u8], content: std::ops::Range<usize>, indent: usize
             .take_while(|&&byte| byte == b' ')
             .count();
         let line_start = trimmed - n_spaces;
-        // The first line's indentation lies before the content, so that line is never blank.
+        // The first line's indentation is before the content, so that line is never blank.
         let is_whole_line = line_start > content.start && matches!(bytes[line_start - 1], b'\n' | b'\r');
         if !is_whole_line || n_spaces > indent {
             return trimmed;

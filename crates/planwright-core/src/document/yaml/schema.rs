@@ -1,8 +1,8 @@
-//! The core schema of YAML 1.2: what a scalar without quotes means.
+//! The core schema of YAML 1.2: the meaning of a scalar without quotes.
 
 use crate::document::NodeKind;
 
-/// Returns the value of a number as the core schema writes them.
+/// Returns the value of a number in the core schema's notation.
 pub(crate) fn number(slice: &str) -> Option<f64> {
     let (sign, digits) = match slice.as_bytes().first()? {
         b'-' => (-1.0, &slice[1..]),
@@ -24,7 +24,7 @@ fn radix_number(digits: &str, radix: u32) -> Option<f64> {
     })
 }
 
-/// Returns what a plain scalar is under the core schema.
+/// Returns the kind of a plain scalar in the core schema.
 pub(crate) fn plain_kind(value: &str) -> NodeKind {
     let bytes = value.as_bytes();
     match bytes.first() {

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Shows each row as its kind and slice, and its value where that differs; then findings.
+/// Returns each row as its kind and slice, and its value if that differs; then the findings.
 fn outline(text: &str) -> Vec<String> {
     let parsed = parse(&SourceText::new(text));
     let show_row = |node: crate::document::NodeRef<'_>| {
@@ -386,7 +386,7 @@ fn a_text_that_ends_without_a_line_break_has_none() {
     }
 }
 
-/// A row of numbers that look thrown, the same in every run.
+/// A pseudo-random sequence that is the same in every run.
 struct Dice(u64);
 
 impl Dice {
@@ -505,7 +505,7 @@ const KEYS: &[&str] = &[
     "a:b", "",
 ];
 
-/// Writes a mapping or list, mostly sound, with odd values and slips here and there.
+/// Writes a mapping or list, mostly valid, with some odd values and errors.
 fn scribble(dice: &mut Dice, indent: usize, depth: usize, out: &mut String) {
     let is_list = dice.throw(3) == 0;
     for _ in 0..=dice.throw(4) {
@@ -544,7 +544,7 @@ fn scribble(dice: &mut Dice, indent: usize, depth: usize, out: &mut String) {
     }
 }
 
-/// Writes a block scalar, mostly a simple one.
+/// Writes a block scalar, usually a simple one.
 fn scribble_block(dice: &mut Dice, indent: usize, out: &mut String) {
     out.push_str(dice.pick(&["|", "|-", "|", "|-", ">", ">-", "|+", "|2", "| # c"]));
     let deeper = " ".repeat(indent + 1 + dice.throw(3));

@@ -1,5 +1,4 @@
-//! A fast path for YAML as tools write it. Gives exactly the rows of the event parser, or declines the whole text, and never
-//! reports anything.
+//! A fast path for YAML as tools write it. Gives exactly the rows of the event parser, or declines the whole text. Never reports findings.
 
 use super::schema::plain_kind;
 use crate::document::json::digest;
@@ -12,10 +11,10 @@ const MAX_FRAMES: usize = 64;
 /// Mappings with more keys are left to the event parser: here keys are compared pair by pair.
 const MAX_KEYS: usize = 24;
 
-/// Longer keys are left to the event parser, which has a limit of its own.
+/// Longer keys are left to the event parser, which has its own limit.
 const MAX_KEY_BYTES: usize = 128;
 
-/// Reads a part of a text; none where it is not tidy.
+/// Parses a part of a text; none if it is not tidy.
 pub(super) fn parse(source: &SourceText, extent: Span) -> Option<Parsed> {
     let text = source.as_str().get(..extent.end as usize)?;
     if !is_printable(&text[extent.start as usize..]) {
@@ -42,9 +41,9 @@ pub(super) fn parse(source: &SourceText, extent: Span) -> Option<Parsed> {
     })
 }
 
-/// Returns true for text without tabs, carriage returns and other characters that YAML forbids or treats in ways of its own.
+/// Returns whether a text has no tabs, carriage returns or other characters that YAML forbids or treats specially.
 fn is_printable(text: &str) -> bool {
-    // Looked at in blocks, which the processor compares all at once.
+    // Checked in blocks, which the processor compares at once.
     let is_odd_byte = |byte: &u8| (*byte < b' ' && *byte != b'\n') | (*byte == 0x7f);
     let has_odd_byte = |block: &[u8]| block.iter().fold(false, |found, byte| found | is_odd_byte(byte));
     if text.as_bytes().chunks(256).any(has_odd_byte) {
@@ -57,7 +56,7 @@ fn is_printable(text: &str) -> bool {
     text.is_ascii() || !text.chars().any(is_odd)
 }
 
-/// The bytes that a key is made of: letters, digits, `_` and `-`.
+/// The bytes of a key: letters, digits, `_` and `-`.
 static KEY_BYTES: [bool; 256] = {
     let mut is_part = [false; 256];
     let mut byte = 0;
@@ -72,9 +71,9 @@ static KEY_BYTES: [bool; 256] = {
 struct TidyFrame {
     is_object: bool,
     indent: usize,
-    /// Where a mapping waits for the value of its last key: right after the colon.
+    /// The offset after the colon while a mapping waits for the value of its last key.
     pending: Option<usize>,
-    /// Where this mapping's keys begin in `Tidy::keys`.
+    /// The start of this mapping's keys in `Tidy::keys`.
     first_key: usize,
 }
 
@@ -88,7 +87,7 @@ struct Tidy<'t> {
     keys: Vec<u64>,
     /// End of the last scalar or bracket.
     last_end: usize,
-    /// Where the next line begins that has not been read.
+    /// The start of the next unread line.
     next_line: usize,
 }
 
@@ -112,7 +111,7 @@ impl Tidy<'_> {
         (!self.builder.nodes.is_empty() && !self.builder.is_full()).then_some(())
     }
 
-    /// Returns where a line ends without the spaces at its end.
+    /// Returns the end of a line without its trailing spaces.
     fn content_end(&self, at: usize, end: usize) -> usize {
         let n_spaces = self.bytes[at..end]
             .iter()
@@ -122,7 +121,7 @@ impl Tidy<'_> {
         end - n_spaces
     }
 
-    /// Takes a line: an entry of a list, or a key with its value.
+    /// Parses a line: an entry of a list, or a key with its value.
     fn line(&mut self, at: usize, end: usize, indent: usize) -> Option<()> {
         if !self.is_dash(at, end) {
             self.settle(at, indent, true)?;
@@ -130,7 +129,7 @@ impl Tidy<'_> {
         }
         self.settle(at, indent, false)?;
         let content = self.skip_spaces(at + 1, end);
-        // An entry whose content stands on other lines, and lists in lists.
+        // An entry whose content is on other lines, and lists in lists.
         if content == end || self.bytes[content] == b'#' || self.is_dash(content, end) {
             return None;
         }
@@ -150,11 +149,11 @@ impl Tidy<'_> {
         at + n_spaces
     }
 
-    /// Closes and opens collections, until the innermost is the one that a line with this indentation belongs to.
+    /// Closes and opens collections until the innermost one matches the line's indentation.
     fn settle(&mut self, at: usize, indent: usize, is_object: bool) -> Option<()> {
         while let Some(frame) = self.frames.last_mut() {
             if let Some(colon) = frame.pending {
-                // A list may stand at the very indentation of the key that it belongs to.
+                // A list may have the same indentation as its key.
                 let is_its_value = indent > frame.indent || (indent == frame.indent && !is_object);
                 frame.pending = None;
                 if is_its_value {
@@ -185,7 +184,7 @@ impl Tidy<'_> {
         (self.frames.len() < MAX_FRAMES).then_some(())
     }
 
-    /// Closes the innermost collection; none where a key may occur twice in it.
+    /// Closes the innermost collection; none if a key may occur twice in it.
     fn close(&mut self) -> Option<()> {
         let frame = self.frames.pop()?;
         if let Some(colon) = frame.pending {
@@ -204,7 +203,7 @@ impl Tidy<'_> {
         self.last_end = self.last_end.max(span.end as usize);
     }
 
-    /// Adds a scalar whose value is not what stands in the text.
+    /// Adds a scalar whose value differs from its text.
     fn push_decoded(&mut self, style: Style, span: Span, value: String) {
         let row = self.builder.nodes.len() as u32;
         self.builder.push(NodeKind::String, style, span, true);
@@ -212,7 +211,7 @@ impl Tidy<'_> {
         self.last_end = self.last_end.max(span.end as usize);
     }
 
-    /// Returns the end of a key that begins here: letters and digits, then a colon, then a space or the end of the line.
+    /// Returns the end of a key that starts here: letters and digits, then a colon, then a space or the end of the line.
     fn key_end(&self, at: usize, end: usize) -> Option<usize> {
         let is_part = |byte: &&u8| KEY_BYTES[usize::from(**byte)];
         let n_bytes = self.bytes[at..end].iter().take_while(is_part).count();
@@ -236,7 +235,7 @@ impl Tidy<'_> {
         Some(())
     }
 
-    /// Takes the value that is the rest of a line, but for a comment.
+    /// Parses the value that is the rest of a line, without a comment.
     fn value(&mut self, at: usize, end: usize) -> Option<()> {
         let after = match self.bytes[at] {
             b'"' => self.double_quoted(at, end)?,
@@ -251,7 +250,7 @@ impl Tidy<'_> {
         is_over.then_some(())
     }
 
-    /// Takes a scalar whose lines follow: one that keeps its line breaks, or one whose lines are joined by spaces.
+    /// Parses a block scalar, literal or folded.
     fn block_scalar(&mut self, at: usize, end: usize) -> Option<()> {
         let (is_folded, ends_line) = match &self.text[at..end] {
             "|" => (false, true),
@@ -263,7 +262,7 @@ impl Tidy<'_> {
         let outer = self.frames.last()?.indent;
         let indent = self.n_spaces(self.next_line);
         let (mut value, mut last_end) = (String::new(), None);
-        // Line breaks are counted until it is clear that they do not end the scalar.
+        // Line breaks are counted until it is certain that they do not end the scalar.
         let mut n_breaks = 0;
         while self.next_line < self.bytes.len() {
             let line = self.next_line;
@@ -319,7 +318,7 @@ impl Tidy<'_> {
         Some(())
     }
 
-    /// Takes a text in double quotes and returns where it ends.
+    /// Parses a text in double quotes and returns its end.
     fn double_quoted(&mut self, at: usize, end: usize) -> Option<usize> {
         let mut close = at + 1;
         let mut has_escapes = false;
@@ -344,7 +343,7 @@ impl Tidy<'_> {
         Some(close + 1)
     }
 
-    /// Takes a text in single quotes and returns where it ends.
+    /// Parses a text in single quotes and returns its end.
     fn single_quoted(&mut self, at: usize, end: usize) -> Option<usize> {
         let mut close = at + 1;
         let mut has_quotes = false;
@@ -366,7 +365,7 @@ impl Tidy<'_> {
         Some(close + 1)
     }
 
-    /// Takes a list in brackets, of words, numbers and quoted texts, and returns where it ends.
+    /// Parses a list in brackets, of words, numbers and quoted texts, and returns its end.
     fn flow_list(&mut self, at: usize, end: usize) -> Option<usize> {
         self.builder.open(NodeKind::Array, Style::Flow, at);
         let mut item = self.skip_spaces(at + 1, end);
@@ -392,7 +391,7 @@ impl Tidy<'_> {
         Some(close + 1)
     }
 
-    /// Takes a plain scalar inside brackets and returns where it ends.
+    /// Parses a plain scalar inside brackets and returns its end.
     fn flow_word(&mut self, at: usize, end: usize) -> Option<usize> {
         let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b'/' | b' ');
         let n_bytes = self.bytes[at..end].iter().take_while(|byte| is_part(byte)).count();
@@ -414,7 +413,7 @@ impl Tidy<'_> {
     }
 }
 
-/// Returns the meaning of the text between double quotes; none where an escape is not one of the usual.
+/// Decodes the text between double quotes; none for an unusual escape.
 fn unescape(text: &str) -> Option<String> {
     let mut value = String::with_capacity(text.len());
     let mut rest = text;

@@ -1,4 +1,4 @@
-//! Reads a planner's answer for a pack: the block of JSON, and the tasks in it. Changes nothing except white space around texts.
+//! Reads a planner's answer for a pack: the block of JSON, and its tasks. Changes nothing except white space around texts.
 
 use super::super::answer::{AnswerCandidate, candidates};
 use super::super::draft::hopeless;
@@ -13,11 +13,11 @@ use crate::document::rules::{JSON_COMMENT, JSON_SURROGATE, JSON_TRAILING_COMMA};
 use crate::document::{NodeKind, NodeRef, Parsed, json};
 use crate::text::{SourceText, visible};
 
-/// How many findings about the syntax of an answer are told.
+/// How many syntax findings about an answer are reported.
 const MAX_SLIPS: usize = 20;
 
 impl PlannerAnswer {
-    /// Reads an answer, or says why it cannot be used. Of several blocks with tasks the last counts, as in all answers of planners.
+    /// Reads an answer, or reports why it is unusable. Of several blocks with tasks the last one counts, as in all planners' answers.
     pub(super) fn read(answer: &str) -> Result<PlannerAnswer, Vec<Diagnostic>> {
         if let Some(unusable) = hopeless(answer) {
             return Err(unusable.findings);
@@ -90,7 +90,7 @@ impl PlannerAnswer {
     }
 }
 
-/// Returns the object, or the list, that holds the tasks: the outermost, or the only one inside it.
+/// Returns the object, or the list, with the tasks: the outermost, or the only one inside it.
 fn holder_of(root: NodeRef<'_>) -> Option<NodeRef<'_>> {
     let is_task = |node: NodeRef<'_>| node.kind() == NodeKind::Object && node.get("task_id").is_some();
     if root.kind() == NodeKind::Array {
@@ -109,7 +109,7 @@ fn finding(message: impl Into<String>, help: &str) -> Diagnostic {
     Diagnostic::of_file(&ANSWER, message).with_help(help)
 }
 
-/// Returns what keeps a block from being taken at its word. Slips that can be read in one way only do not.
+/// Returns the errors that make a block unusable. Errors with only one possible reading do not.
 fn sound(parsed: &Parsed) -> Result<(), Vec<Diagnostic>> {
     let harmless = [&JSON_TRAILING_COMMA, &JSON_COMMENT, &JSON_SURROGATE];
     let index = parsed.document.source().line_index();
@@ -135,7 +135,7 @@ fn sound(parsed: &Parsed) -> Result<(), Vec<Diagnostic>> {
     }
 }
 
-/// Returns a value without white space around its texts, and without what only terminals act on.
+/// Returns a value without white space around its texts, and without control characters.
 fn tidy(value: PlainValue) -> PlainValue {
     match value {
         PlainValue::String(text) => PlainValue::String(plain(&text)),
@@ -149,7 +149,7 @@ fn plain(text: &str) -> String {
     kept.collect::<String>().trim().to_owned()
 }
 
-/// Returns true for an optional field that says nothing.
+/// Returns whether an optional field is empty.
 fn is_absent(name: &str, value: &PlainValue) -> bool {
     let is_empty = match value {
         PlainValue::Null => true,
@@ -170,7 +170,7 @@ fn text_of(node: Option<NodeRef<'_>>) -> Option<String> {
     (!text.is_empty()).then_some(text)
 }
 
-/// Returns what is left out on purpose, with a reason that the schema knows.
+/// Returns the units that are omitted on purpose, with a reason from the schema.
 fn uncovered_of(list: Option<NodeRef<'_>>) -> Vec<(String, String)> {
     let items = list.into_iter().flat_map(NodeRef::elements);
     let reasons = items.filter_map(|item| {

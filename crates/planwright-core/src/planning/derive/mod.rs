@@ -34,19 +34,19 @@ pub const DERIVED: &dyn Dialect = &TaskPack;
 /// How many names of a plan a finding lists.
 const MAX_LISTED: usize = 20;
 
-/// What a pack is to be derived from.
+/// The inputs of a derivation.
 pub struct DerivationRequest<'a> {
-    /// Where the source plan lies, from the root of the repository, with `/`.
+    /// The path of the source plan, from the root of the repository, with `/`.
     pub plan_path: &'a str,
     /// The source plan.
     pub plan: &'a SourceText,
-    /// What the planner answered.
+    /// The planner's answer.
     pub answer: &'a str,
     /// The day of the pack, like `2026-03-22`.
     pub date: &'a str,
     /// Returns whether a path from the root of the repository is that of a folder.
     pub is_directory: &'a dyn Fn(&str) -> bool,
-    /// The pack that the new one takes the place of.
+    /// The pack that the new one replaces.
     pub previous: Option<Previous<'a>>,
 }
 
@@ -55,26 +55,26 @@ pub struct DerivationRequest<'a> {
 pub struct Derived {
     /// Its text.
     pub text: SourceText,
-    /// Whether it is a draft only, because its source plan has no `spec_id`.
+    /// Whether it is only a draft, because its source plan has no `spec_id`.
     pub is_draft: bool,
-    /// How many tasks it has.
+    /// The number of its tasks.
     pub n_tasks: usize,
-    /// Why the work is split in this way, in the planner's words.
+    /// The planner's reason for this split.
     pub reasoning: String,
-    /// What the user should know.
+    /// Warnings for the user.
     pub warnings: Vec<Diagnostic>,
-    /// What became of the tasks of the pack before.
+    /// The changes of ids from the previous pack.
     pub kept: IdChanges,
 }
 
 /// Why there is no pack.
 #[derive(Clone, Debug)]
 pub enum DeriveError {
-    /// The frontmatter of the source plan is not closed, so that it cannot be hashed.
+    /// The frontmatter of the source plan is not closed, so that it has no hash.
     UnclosedPlan,
-    /// The source plan lies where a pack may not point to.
+    /// The source plan has a path that a pack must not refer to.
     PlanPath(String),
-    /// The answer makes no pack: what is wrong with it.
+    /// The answer gives no pack, with its errors.
     Answer(Vec<Diagnostic>),
 }
 
@@ -91,8 +91,8 @@ impl fmt::Display for DeriveError {
 
 impl std::error::Error for DeriveError {}
 
-/// Derives a pack from a plan and a planner's answer. What comes out is valid by the original's rules, or a draft without
-/// errors where the plan has no `spec_id`.
+/// Derives a pack from a plan and a planner's answer. The result is valid by the original's rules, or a draft without errors if the plan
+/// has no `spec_id`.
 pub fn derive(order: &DerivationRequest<'_>) -> Result<Derived, DeriveError> {
     check_plan(order.plan_path, order.plan)?;
     let plan = SourcePlan::read(order.plan);
@@ -133,7 +133,7 @@ pub fn derive(order: &DerivationRequest<'_>) -> Result<Derived, DeriveError> {
     })
 }
 
-/// Refuses a plan that no pack can be derived from, whatever a planner says.
+/// Refuses a plan from which no pack can be derived, whatever the answer.
 pub fn check_plan(plan_path: &str, plan: &SourceText) -> Result<(), DeriveError> {
     if !is_concrete(plan_path) {
         return Err(DeriveError::PlanPath(plan_path.to_owned()));
@@ -144,7 +144,7 @@ pub fn check_plan(plan_path: &str, plan: &SourceText) -> Result<(), DeriveError>
     }
 }
 
-/// Returns the ids that cards cannot carry.
+/// Returns findings about ids that cards cannot contain.
 fn check_ids(answer: &PlannerAnswer) -> Vec<Diagnostic> {
     let ids = answer.tasks.iter().map(|task| task.text("task_id"));
     let odd = ids.filter(|id| !id.is_empty() && !is_plain_id(id));
@@ -155,7 +155,7 @@ fn check_ids(answer: &PlannerAnswer) -> Vec<Diagnostic> {
     .collect()
 }
 
-/// Returns what tasks refer to and the plan does not have.
+/// Returns findings about references of tasks that the plan lacks.
 fn check_anchors(answer: &PlannerAnswer, plan: &SourcePlan) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     let mut seen = HashSet::new();
@@ -200,7 +200,7 @@ fn check_anchors(answer: &PlannerAnswer, plan: &SourcePlan) -> Vec<Diagnostic> {
     found
 }
 
-/// Returns what is wrong with a pack: what `check` says, and what the original's judge says where that is more.
+/// Returns the errors of a pack: those of `check`, and further ones of the original's validator.
 fn judge(text: &SourceText, order: &DerivationRequest<'_>, plan: &SourcePlan) -> Vec<Diagnostic> {
     let pack = OriginalPack::parse(text);
     let files: BTreeSet<String> = pack.files().collect();
@@ -228,7 +228,7 @@ fn judge(text: &SourceText, order: &DerivationRequest<'_>, plan: &SourcePlan) ->
     found.into_iter().map(|found| without_place(found, text)).collect()
 }
 
-/// Returns a finding about a text that was never written, whose places mean nothing: with the text that stands there instead.
+/// Returns a finding about a text that was never written: with the text at its span instead of the span.
 fn without_place(found: Diagnostic, text: &SourceText) -> Diagnostic {
     let written = found.span.map_or("", |span| text.slice(span)).trim();
     let is_quoted = written.is_empty() || written.contains('\n') || found.message.contains(written.trim_matches('"'));
@@ -253,7 +253,7 @@ fn original_findings(pack: &OriginalPack, facts: &DiskFacts) -> Vec<Diagnostic> 
         .collect()
 }
 
-/// Returns the units and requirements that no task serves, unless the planner says why.
+/// Returns the units and requirements without a task, unless the planner gives a reason.
 fn uncovered(tasks: &[PackTask], answer: &PlannerAnswer, plan: &SourcePlan) -> Option<Diagnostic> {
     let mut served: HashSet<&str> = answer.uncovered.iter().map(|(id, _)| id.as_str()).collect();
     for task in tasks {

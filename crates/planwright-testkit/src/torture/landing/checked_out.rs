@@ -10,11 +10,11 @@ use super::super::{FaultScenario, Harm, Rehearsal, Wrong};
 use super::judge::{UserView, landed_trees_are_verified, nothing_is_left};
 use super::{GROUP, PLAN, Struck, clock, continue_with_operator, git, set_up, strike};
 
-/// Many files, so that git is often ended in the middle of them: new ones, a removed folder, and a file in the place of a folder.
+/// Many files, so that git is often killed in the middle of them: new ones, a removed folder, and a file in place of a folder.
 const MANY: &str = "mkdir -p many/deep; for i in 1 2 3 4 5 6 7 8 9; do for j in 1 2 3 4 5 6 7 8 9; do echo $i$j > many/deep/$i$j; done; \
                     done\nrm -r src; echo file > src; echo four >> shared.txt";
 
-/// Where a fault strikes.
+/// The process with the fault.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum CheckedOut {
     /// In `planwright land` after a whole run.
@@ -127,7 +127,7 @@ impl CheckedOut {
         if landed != seen.landed {
             return Err((Harm::WorkLost, format!("{landed:?} landed, and not {:?}", seen.landed)));
         }
-        // The files that landed, and what moves with the branch.
+        // The landed files, and what changes with the branch.
         let moves = |name: &str| {
             let is_landed = landed.lines().any(|line| line.ends_with(&format!("\t{name}")));
             let git = ["refs", ".git/index", ".git/logs/HEAD", ".git/logs/refs/heads/main"];
@@ -164,7 +164,7 @@ impl CheckedOut {
     }
 }
 
-/// Returns how the checked-out branch differs from where it was, by status and name.
+/// Returns the changes of the checked-out branch, by status and name.
 fn landed_files(place: &WorkerFolder) -> Result<String, Wrong> {
     git(place, &["diff", "--name-status", "--no-renames", "v1", "main"])
 }

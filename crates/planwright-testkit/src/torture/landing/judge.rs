@@ -10,11 +10,11 @@ use super::super::runs::{BRANCH, begun, ledger, records};
 use super::super::{Harm, Wrong};
 use super::{PLAN, git, locks};
 
-/// Everything of the user's that planwright must not touch: files with their bytes, the index, HEAD, settings, reflogs, refs.
+/// Everything of the user's that planwright must not change: files with their bytes, the index, HEAD, settings, reflogs, refs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct UserView(BTreeMap<String, Vec<u8>>);
 
-/// What planwright may write in the workspace and in its git directory, and what `for-each-ref` says better.
+/// What planwright may write in the workspace and in its git directory, and what `for-each-ref` shows better.
 const OWN: [&str; 8] = [
     PLAN,
     ".planwright",
@@ -37,12 +37,12 @@ impl UserView {
         Ok(UserView(all))
     }
 
-    /// Checks that everything is as it was.
+    /// Checks that nothing has changed.
     pub(super) fn is_untouched(&self, place: &WorkerFolder) -> Result<(), Wrong> {
         self.is_untouched_but_for(place, &|_| false)
     }
 
-    /// Checks that everything is as it was but for what is named.
+    /// Checks that nothing has changed except the named files.
     pub(super) fn is_untouched_but_for(&self, place: &WorkerFolder, moves: &dyn Fn(&str) -> bool) -> Result<(), Wrong> {
         let now = Self::of(place)?;
         let names: BTreeSet<&String> = self.0.keys().chain(now.0.keys()).collect();
@@ -84,16 +84,16 @@ fn collect(folder: &Path, prefix: &str, all: &mut BTreeMap<String, Vec<u8>>) {
     }
 }
 
-/// What was durable at a moment: work that must not be lost, and agents that must not begin again.
+/// What was durable at a moment: work that must not be lost, and agents that must not start again.
 pub(super) struct DurableWork {
     /// The tasks of candidates.
     candidates: BTreeSet<String>,
-    /// How often agents had begun each task.
+    /// How often agents had started each task.
     begun: BTreeMap<String, usize>,
 }
 
 impl DurableWork {
-    /// Looks at the logs after a fault, and checks that each candidate is kept by a ref.
+    /// Reads the logs after a fault, and checks that a ref keeps each candidate.
     pub(super) fn look(place: &WorkerFolder) -> Result<Self, Wrong> {
         let mut candidates = BTreeSet::new();
         let records = records(&place.root());
@@ -135,7 +135,7 @@ impl DurableWork {
     }
 }
 
-/// Returns whether the commit that was about to land is on the branch, though the log does not have that.
+/// Returns whether the commit that was about to land is on the branch although the log lacks it.
 fn has_landed_since(place: &WorkerFolder, records: &[Value], task: &str) -> bool {
     let landing = of_kind(records, "landing").rfind(|body| body["task"] == task);
     landing.is_some_and(|body| is_on_branch(place, &text(&body["commit"]), BRANCH))
@@ -158,7 +158,7 @@ fn is_landed(records: &[Value], task: &str) -> bool {
     of_kind(records, "merged").any(|body| body["task"] == task && body["passed"] == true)
 }
 
-/// Checks that every commit that landed is on a branch, unless the user removed it, and has the tree that its receipts name.
+/// Checks that every landed commit is on a branch, unless the user removed it, and has the tree of its receipts.
 pub(super) fn landed_trees_are_verified(place: &WorkerFolder, branch: &str, removed: &[String]) -> Result<(), Wrong> {
     let records = records(&place.root());
     for body in of_kind(&records, "merged").filter(|body| body["passed"] == true) {
@@ -188,7 +188,7 @@ pub(super) fn landed_trees_are_verified(place: &WorkerFolder, branch: &str, remo
     Ok(())
 }
 
-/// Checks that the branch has each task's change exactly once, as its agent noted it, unless the user removed it.
+/// Checks that the branch has each task's change exactly once, as its agent recorded it, unless the user removed it.
 pub(super) fn is_made(place: &WorkerFolder, states: &[(String, String)], removed: &[String]) -> Result<(), Wrong> {
     let ledger = ledger(place);
     let log = git(
@@ -231,7 +231,7 @@ pub(super) fn is_made(place: &WorkerFolder, states: &[(String, String)], removed
     Ok(())
 }
 
-/// Checks that the repository is whole, and that no worktree and no lock of ours is left.
+/// Checks that the repository is valid, and that no worktree and no lock of ours remains.
 pub(super) fn nothing_is_left(place: &WorkerFolder, planted: &[String]) -> Result<(), Wrong> {
     place
         .git(&["fsck", "--connectivity-only", "--no-dangling", "--no-progress"])
@@ -246,7 +246,7 @@ pub(super) fn nothing_is_left(place: &WorkerFolder, planted: &[String]) -> Resul
         .map(|body| text(&body["folder"]))
         .collect();
     for folder in locks::checkouts(place) {
-        // The git directories that a checkout had before conflicts lie next to it.
+        // The earlier git directories of a checkout with conflicts are next to it.
         let mut rests = known.iter().filter_map(|known| folder.strip_prefix(known.as_str()));
         if !rests.any(|rest| rest.is_empty() || rest.starts_with(".git")) {
             return Err((Harm::LeftBehind, format!("no record names the checkout {folder}")));

@@ -9,7 +9,7 @@ use super::super::place::WorkerFolder;
 use super::super::runs::BRANCH;
 use super::super::verbs::broken;
 
-/// How many locks are left at once, at most.
+/// The largest number of locks that are left at once.
 const MAX_LOCKS: usize = 3;
 
 /// The locks that any git directory may have.
@@ -21,7 +21,7 @@ const USUAL: [&str; 5] = [
     "shallow.lock",
 ];
 
-/// Returns the locks that may be left in the user's repository.
+/// Returns the possible stale locks of the user's repository.
 pub(super) fn of_user(place: &WorkerFolder) -> Vec<PathBuf> {
     let git_dir = place.root().join(".git");
     let mut locks: Vec<PathBuf> = USUAL.iter().map(|name| git_dir.join(name)).collect();
@@ -42,7 +42,7 @@ pub(super) fn of_user(place: &WorkerFolder) -> Vec<PathBuf> {
     locks
 }
 
-/// Returns the locks that may be left in planwright's own git directories.
+/// Returns the possible stale locks of planwright's own git directories.
 pub(super) fn of_planwright(place: &WorkerFolder) -> Vec<PathBuf> {
     let mut locks = Vec::new();
     let mut of = |git_dir: &Path| locks.extend(USUAL.iter().map(|name| git_dir.join(name)));
@@ -81,7 +81,7 @@ pub(super) fn of_planwright(place: &WorkerFolder) -> Vec<PathBuf> {
     locks
 }
 
-/// Leaves some of the locks that are possible. Returns their paths.
+/// Creates some of the possible locks. Returns their paths.
 pub(super) fn plant(mut possible: Vec<PathBuf>, chance: &mut Chance) -> Result<Vec<String>, Wrong> {
     chance.shuffle(&mut possible);
     let n_locks = 1 + chance.below(MAX_LOCKS);
@@ -95,17 +95,17 @@ pub(super) fn plant(mut possible: Vec<PathBuf>, chance: &mut Chance) -> Result<V
     Ok(planted)
 }
 
-/// The locks in the user's repository that no process holds, with what tells them from others of the same name.
+/// The locks in the user's repository that no process holds, with their identities.
 pub(super) struct Stale(Vec<(PathBuf, Option<(u64, SystemTime)>)>);
 
 impl Stale {
-    /// Looks for them while no git is at work.
+    /// Finds them while no git is active.
     pub(super) fn of(place: &WorkerFolder) -> Self {
         let all = all_below(&place.root().join(".git")).into_iter();
         Stale(all.map(|lock| (lock.clone(), identity(&lock))).collect())
     }
 
-    /// Removes those that a text names. Returns how many there were.
+    /// Removes those that a text names. Returns their number.
     pub(super) fn remove_named(&self, place: &WorkerFolder, text: &str) -> usize {
         if !text.contains(".lock") {
             return 0;
@@ -125,8 +125,7 @@ fn identity(lock: &Path) -> Option<(u64, SystemTime)> {
     Some((std::os::unix::fs::MetadataExt::ino(&found), found.modified().ok()?))
 }
 
-/// The files by which processes of planwright wait for each other. They stay, and hold no process up: the system lets go of a lock when
-/// its process ends.
+/// The lock files between processes of planwright. They stay, and block no process: the system releases a lock when its process ends.
 const OF_PROCESSES: [&str; 2] = ["planwright.lock", "land.lock"];
 
 /// Returns all locks of the user's repository and of planwright's own git directories.
@@ -134,7 +133,7 @@ pub(super) fn all(place: &WorkerFolder) -> Vec<String> {
     let mut all = all_below(&place.root().join(".git"));
     all.extend(homes(place).iter().flat_map(|home| all_below(home)));
     all.retain(|lock| !OF_PROCESSES.iter().any(|name| lock.ends_with(name)));
-    // A workspace that was put back has other folders than those that were made: they are put aside with all that is in them.
+    // A restored workspace has other folders than the original ones: those are moved away with their content.
     all.retain(|lock| !lock.to_string_lossy().contains("/tree.foreign-"));
     all.iter().map(|lock| lock.display().to_string()).collect()
 }
@@ -160,7 +159,7 @@ fn homes(place: &WorkerFolder) -> Vec<PathBuf> {
     entries(&place.aside("home/.local/state/planwright"))
 }
 
-/// Returns the runs that have a folder there, with their ids.
+/// Returns the runs with a folder there, with their ids.
 fn runs(place: &WorkerFolder) -> Vec<(String, PathBuf)> {
     let folders = homes(place).into_iter().flat_map(|home| entries(&home.join("runs")));
     folders
@@ -171,13 +170,13 @@ fn runs(place: &WorkerFolder) -> Vec<(String, PathBuf)> {
         .collect()
 }
 
-/// Returns the checkouts of tasks that are there.
+/// Returns the existing checkouts of tasks.
 pub(super) fn checkouts(place: &WorkerFolder) -> Vec<String> {
     let folders = runs(place).into_iter().flat_map(|(_, run)| entries(&run.join("tasks")));
     folders.map(|folder| folder.display().to_string()).collect()
 }
 
-/// Returns the names of the tasks that have a checkout in a run, as refs have them.
+/// Returns the names of the tasks with a checkout in a run, in the form of refs.
 fn keys(run: &Path) -> Vec<String> {
     let tasks = entries(&run.join("tasks"));
     let name = |task: &PathBuf| {

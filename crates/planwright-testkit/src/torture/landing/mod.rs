@@ -20,21 +20,21 @@ use judge::{DurableWork, UserView};
 
 pub(super) const GROUP: &str = "landing";
 
-/// What runs with a simulated user are counted under.
+/// The group of runs with a simulated user.
 pub(super) const USERS: &str = "users";
 
 const PLAN: &str = "plan.json";
 
-/// How many times faster than the world the clock of the runs is: waits for locks are long.
+/// How many times faster than real time the clock of the runs is: waits for locks are long.
 const CLOCK_RATE: u32 = 10;
 
-/// How often an operator starts a run again after removing a lock that stopped it.
+/// How often an operator restarts a run after removing a lock that stopped it.
 const MAX_STARTS: usize = 8;
 
-/// How long a run may take that an operator looks after.
+/// The time limit of a run with an operator.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What every agent does first and last: it notes outside of the workspace that it began, and what it made.
+/// The start and the end of every agent: it records its start and its work outside of the workspace.
 const BEGIN: &str = r#"task=$PLANWRIGHT_TASK
 echo "begin $task $$" >> "$ASIDE/ledger"
 again() { [ $(grep -c "begin $task " "$ASIDE/ledger") -ge 2 ]; }
@@ -50,7 +50,7 @@ pub(super) struct LandingRun {
     name: &'static str,
     /// As [`clido`] reads them.
     tasks: &'static str,
-    /// What the agent does before its work, in `sh`.
+    /// The agent's commands before its work, in `sh`.
     script: &'static str,
     /// Lines for `[run]`.
     settings: &'static str,
@@ -60,7 +60,7 @@ pub(super) struct LandingRun {
     lands: &'static [&'static str],
 }
 
-/// What there was without faults.
+/// The results without faults.
 struct LandingBaseline {
     states: Vec<(String, String)>,
     before: UserView,
@@ -77,7 +77,7 @@ pub(super) fn all() -> Vec<Box<dyn FaultScenario>> {
     all
 }
 
-/// Returns the variables of a run: its clock hurries.
+/// Returns the variables of a run: its clock is faster.
 fn clock() -> (&'static str, String) {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     // All runs of a place agree on the time of day if they count from the same hour.
@@ -89,7 +89,7 @@ fn git(place: &WorkerFolder, args: &[&str]) -> Result<String, Wrong> {
     place.git(args).map_err(|what| (Harm::Stuck, what))
 }
 
-/// Makes a workspace whose agent runs a script, in a repository in which the user has something everywhere.
+/// Creates a workspace whose agent runs a script, in a repository with something of the user's in every place.
 fn set_up(
     place: &WorkerFolder,
     tasks: &str,
@@ -181,7 +181,7 @@ impl FaultScenario for LandingRun {
         place.put_back().map_err(broken)?;
         place.take_steps();
         let result = self.suffer_once(place, seen, fault, at);
-        // Whatever is left must not disturb the next.
+        // Remaining processes must not disturb the next case.
         for pid in place.processes() {
             kill(pid);
         }
@@ -234,14 +234,14 @@ impl LandingRun {
     }
 }
 
-/// What a fault left.
+/// The result of a fault.
 struct Struck {
     came: Came,
     /// The locks that were planted.
     planted: Vec<String>,
 }
 
-/// Has a fault strike a command, and leaves the locks of the fault. None where the fault was not reached.
+/// Runs a command with a fault, and leaves the fault's locks. None if the fault was not reached.
 fn strike(place: &WorkerFolder, command: &[String], fault: Fault, at: u64) -> Result<Option<Struck>, Wrong> {
     let mut variables = fault.variables(place, at, PLAN);
     variables.push(clock());
@@ -260,7 +260,7 @@ fn strike(place: &WorkerFolder, command: &[String], fault: Fault, at: u64) -> Re
     Ok((!is_missed).then_some(Struck { came, planted }))
 }
 
-/// Runs until the end, as an operator does who removes the locks in the repository that the run names, and no others.
+/// Runs until the end, like an operator who only removes the locks in the repository that the run names.
 fn continue_with_operator(place: &WorkerFolder, command: &[String]) -> Result<Came, Wrong> {
     let mut last = Came::killed();
     for _ in 0..MAX_STARTS {

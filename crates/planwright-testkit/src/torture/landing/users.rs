@@ -12,7 +12,7 @@ use super::super::{FaultScenario, Harm, Rehearsal, Wrong};
 use super::judge::{self, UserView};
 use super::{PLAN, USERS, clock, git, set_up};
 
-/// How long the user rests between two operations, at most.
+/// The longest pause of the user between two operations.
 const MAX_PAUSE: usize = 60;
 
 /// How long a run may take.
@@ -20,7 +20,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 const TASKS: [&str; 3] = ["a,b,c a", "a,b a,c,d b", "a,b,c,d a b,e"];
 
-/// Agents that take a moment, so that the user comes in between.
+/// Agents with a short delay, so that the user's operations come in between.
 const SCRIPT: &str = "sleep 0.0$(($$ % 8))\ngit add -A && git commit -q --allow-empty -m try || exit 1";
 
 /// The only scenario of its kind; a case is a seed.
@@ -57,7 +57,7 @@ impl FaultScenario for Users {
 fn suffer(place: &WorkerFolder, seed: u64) -> Result<(), Wrong> {
     let mut chance = Chance::new(seed);
     let tasks = TASKS[chance.below(TASKS.len())];
-    // The plan is not in git here, so that no operation of the user's takes it back.
+    // The plan is not in git here, so that no operation of the user's undoes its changes.
     let settings = "attempts = 2\nslots = 2";
     set_up(place, tasks, SCRIPT, settings, "sleep 0.02; ls out-*", "plan.json\n")?;
     let mut user = User {
@@ -85,20 +85,20 @@ fn suffer(place: &WorkerFolder, seed: u64) -> Result<(), Wrong> {
     judged.map_err(|(harm, what)| (harm, format!("{what}\n{}\n{text}", user.did.join("\n"))))
 }
 
-/// What the user does again a moment later.
+/// The user's next operation, which undoes an earlier one.
 enum Undo {
     /// Restores the branch of the plan.
     Restore(String),
-    /// Checks out what was checked out before.
+    /// Checks out the earlier branch.
     Switch(String),
 }
 
 struct User<'p> {
     place: &'p WorkerFolder,
     chance: Chance,
-    /// Everything of the user's, as the last operation left it.
+    /// Everything of the user's, after the last operation.
     view: UserView,
-    /// Where the branch of the plan begins.
+    /// The start of the plan's branch.
     start: String,
     /// The commits that the user removed from it.
     removed: Vec<String>,
@@ -117,7 +117,7 @@ impl User<'_> {
             self.view.is_untouched(self.place)?;
             match self.undo.take() {
                 Some(undo) => {
-                    // The run is to notice it.
+                    // The run must notice it.
                     std::thread::sleep(Duration::from_millis(self.chance.below(3 * MAX_PAUSE) as u64));
                     self.view.is_untouched(self.place)?;
                     self.takes_back(undo)?;
@@ -134,13 +134,13 @@ impl User<'_> {
         Ok(())
     }
 
-    /// Does something with git that must succeed, whatever planwright does meanwhile.
+    /// Runs a git command that must succeed, whatever planwright does meanwhile.
     fn git(&mut self, args: &[&str]) -> Result<String, Wrong> {
         self.did.push(format!("git {}", args.join(" ")));
         git(self.place, args)
     }
 
-    /// Does something with git that may be refused.
+    /// Runs a git command that may be refused.
     fn tries(&mut self, args: &[&str]) -> bool {
         let done = self.place.git(args);
         let end = if done.is_ok() { "" } else { " (refused)" };
@@ -173,7 +173,7 @@ impl User<'_> {
                 self.place.write("shared.txt", "changed\n").map_err(broken)?;
                 self.git(&["stash", "-q", "--", "shared.txt"])?;
             }
-            // A clean-up meets refs that are being moved; it says so and is tried again another day.
+            // `git gc` may meet refs that are being moved; it reports that and is tried again later.
             7 => drop(self.tries(&["gc", "-q", "--prune=now"])),
             8 => {
                 self.tries(&["reflog", "expire", "--expire=now", "--all"]);
@@ -216,7 +216,7 @@ impl User<'_> {
         Ok(())
     }
 
-    /// Takes everything from the branch of the plan that has landed so far.
+    /// Removes all landed commits from the branch of the plan.
     fn removes_commits(&mut self) {
         let (Some(tip), start) = (self.tip(), self.start.clone()) else {
             return;

@@ -8,7 +8,7 @@ use super::Refused;
 use super::jq::{self, Printer, Value};
 use super::tasks::{AimiStory, Schema, Tasks, invalid};
 
-/// How many stories run at once where the file does not say.
+/// The default number of parallel stories.
 const DEFAULT_CONCURRENCY: &str = "4";
 
 /// Returns the summary of a file.
@@ -92,7 +92,7 @@ fn print_fields(story: AimiStory<'_>, keys: &[&str], printer: &mut Printer) {
     }
 }
 
-/// Prints how many stories run at once. What jq orders before the positive numbers is the default; anything else stays.
+/// Prints the number of parallel stories. A value that jq orders before the positive numbers becomes the default; others stay.
 fn print_concurrency(written: Value<'_>, printer: &mut Printer) {
     let is_default = match jq::kind(written) {
         NodeKind::Null | NodeKind::False | NodeKind::True => true,
@@ -105,7 +105,7 @@ fn print_concurrency(written: Value<'_>, printer: &mut Printer) {
     }
 }
 
-/// Returns the metadata; in v3 with the number of stories that run at once made sound.
+/// Returns the metadata; in v3 with a valid number of parallel stories.
 pub(super) fn metadata(tasks: &Tasks) -> Result<String, Refused> {
     let written = tasks.member("metadata");
     if tasks.schema == Schema::V2 {
@@ -131,7 +131,7 @@ pub(super) fn metadata(tasks: &Tasks) -> Result<String, Refused> {
     Ok(printer.finish())
 }
 
-/// Returns the branch as a shell gets it: `null` where the metadata names none.
+/// Returns the branch for a shell: `null` if the metadata has none.
 pub(super) fn branch(tasks: &Tasks) -> Result<String, Refused> {
     refuse_odd_metadata(tasks)?;
     Ok(jq::raw(tasks.metadata("branchName")))
@@ -155,7 +155,7 @@ pub(super) fn list_ready(tasks: &Tasks) -> String {
     printer.finish()
 }
 
-/// Returns the story to work on next: of those that may start the first by priority.
+/// Returns the next story to work on: the ready one with the first priority.
 pub(super) fn next_story(tasks: &Tasks) -> Option<AimiStory<'_>> {
     let candidates = match tasks.schema {
         Schema::V3 => ready(tasks),
@@ -166,8 +166,7 @@ pub(super) fn next_story(tasks: &Tasks) -> Option<AimiStory<'_>> {
         .min_by(|a, b| jq::order(a.get("priority"), b.get("priority")))
 }
 
-/// Returns the pending stories whose dependencies are all there and all completed or skipped. Of several stories with one id
-/// all have to be.
+/// Returns the pending stories whose dependencies all exist and are all completed or skipped. Of several stories with one id all must be.
 fn ready(tasks: &Tasks) -> Vec<AimiStory<'_>> {
     let mut is_satisfied: HashMap<String, bool> = HashMap::new();
     for story in tasks.stories() {

@@ -1,4 +1,4 @@
-//! The one-line state files next to the tasks, in which a session keeps its position.
+//! The one-line state files next to the tasks, in which a session stores its position.
 
 use std::fs::{self, File};
 use std::io::{self, Read as _};
@@ -6,27 +6,27 @@ use std::path::Path;
 
 use super::super::write;
 
-/// The folder of the session, seen from the current one.
+/// The folder of the session, relative to the current one.
 pub(super) const FOLDER: &str = ".aimi";
 
 /// The path of the tasks file.
 pub(super) const TASKS: &str = "current-tasks";
 /// The branch to work on.
 pub(super) const BRANCH: &str = "current-branch";
-/// The id of the story that is being worked on.
+/// The id of the active story.
 pub(super) const STORY: &str = "current-story";
-/// How the last story ended.
+/// The result of the last story.
 pub(super) const LAST_RESULT: &str = "last-result";
 /// The path of this command line, for later sessions.
 pub(super) const CLI_PATH: &str = "cli-path";
 
-/// No state is longer than this; what stands behind it is not read.
+/// The limit of a state; the rest is not read.
 const MAX_BYTES: u64 = 64 * 1024;
 
-/// Returns what a state file says, without the line breaks at its end; empty where there is none.
+/// Returns the content of a state file, without its final line breaks; empty if it does not exist.
 pub(super) fn read(name: &str) -> String {
     let path = Path::new(FOLDER).join(name);
-    // A pipe or a folder of this name is no state.
+    // A pipe or a folder of this name is ignored.
     if !path.is_file() {
         return String::new();
     }
@@ -42,12 +42,12 @@ pub(super) fn write(name: &str, value: &str) -> io::Result<()> {
     write::write_state(Path::new(FOLDER), name, &format!("{value}\n"))
 }
 
-/// Removes a state file, if it is there.
+/// Removes a state file, if it exists.
 pub(super) fn remove(name: &str) -> io::Result<()> {
     write::remove(&Path::new(FOLDER).join(name)).map(|_| ())
 }
 
-/// Removes all state files, and the locks that the original leaves beside them.
+/// Removes all state files, and the locks that the original leaves next to them.
 pub(super) fn clear() -> io::Result<()> {
     for name in [TASKS, BRANCH, STORY, LAST_RESULT, CLI_PATH] {
         remove(name)?;

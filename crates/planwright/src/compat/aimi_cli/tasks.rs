@@ -13,7 +13,7 @@ use super::{Refused, refused};
 
 const FOLDER: &str = ".aimi/tasks";
 
-/// Which of the original's versions answers for a file.
+/// The version of the original that a file belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Schema {
     /// `passes` and `skipped`: version 1.10.
@@ -24,13 +24,12 @@ pub(super) enum Schema {
 
 /// The text of a tasks file, parsed.
 pub(super) struct Tasks {
-    /// Which version it is.
     pub(super) schema: Schema,
     document: Document,
 }
 
 impl Tasks {
-    /// Reads a text; refuses what is no tasks file.
+    /// Parses a text; refuses one that is no tasks file.
     pub(super) fn read(source: &SourceText) -> Result<Self, Refused> {
         let parsed = json::parse(source);
         if parsed.document.is_broken() {
@@ -66,7 +65,7 @@ impl Tasks {
         jq::get(self.member("metadata"), key)
     }
 
-    /// Returns the schema version as it is written, that of v2 where there is none.
+    /// Returns the schema version as written, or that of v2 if it is missing.
     pub(super) fn version(&self) -> String {
         match self.member("schemaVersion") {
             version if jq::is_nothing(version) => "2.2".to_owned(),
@@ -113,7 +112,7 @@ impl<'t> AimiStory<'t> {
         jq::get(Some(self.0), key)
     }
 
-    /// Returns the id, of whatever kind.
+    /// Returns the id, of any kind.
     pub(super) fn id(self) -> Value<'t> {
         self.get("id")
     }
@@ -132,7 +131,7 @@ impl<'t> AimiStory<'t> {
         jq::kind(self.get(key)) == NodeKind::False
     }
 
-    /// Returns what it depends on, as written; none where that is no list.
+    /// Returns its dependencies, as written; none if they are no list.
     pub(super) fn dependencies(self) -> Option<Vec<NodeRef<'t>>> {
         let written = self.get("dependsOn");
         let Some(node) = written.filter(|_| !jq::is_nothing(written)) else {
@@ -140,7 +139,7 @@ impl<'t> AimiStory<'t> {
         };
         match node.kind() {
             NodeKind::Array => Some(node.elements().collect()),
-            // The original measures before it looks: what has no length depends on nothing.
+            // The original checks the length first: an empty value has no dependencies.
             NodeKind::String if node.value().is_empty() => Some(Vec::new()),
             NodeKind::Number if jq::number_of(written) == Some(0.0) => Some(Vec::new()),
             NodeKind::Object if node.own_members().next().is_none() => Some(Vec::new()),
@@ -177,7 +176,7 @@ pub(super) fn unknown_version(version: &str) -> Refused {
     )
 }
 
-/// Refuses a file for one of its fields.
+/// Refuses a file because of one of its fields.
 pub(super) fn invalid(field: &str, fix: &str) -> Refused {
     refused(format!("Invalid tasks.json - {field} is missing or invalid."), fix)
 }
@@ -195,25 +194,25 @@ fn not_json(source: &SourceText, found: &[planwright_core::diagnostic::Diagnosti
     refused(message, first.help.clone())
 }
 
-/// A tasks file that was found, not yet read.
+/// A tasks file that was found, but not read yet.
 pub(super) struct Located {
-    /// Where it is, seen from the current folder.
+    /// Its path, relative to the current folder.
     pub(super) path: PathBuf,
     pointer: Pointer,
 }
 
-/// What the state says about the tasks file.
+/// The tasks file in the state.
 enum Pointer {
-    /// Nothing.
+    /// No path.
     None,
-    /// This path, and that is where the file is.
+    /// An existing file.
     Followed(String),
-    /// This path, where there is no file any more.
+    /// A missing file.
     Stale(String),
 }
 
 impl Located {
-    /// Finds the file that the state points at, else the newest.
+    /// Finds the file in the state, otherwise the newest one.
     pub(super) fn find() -> Result<Self, Refused> {
         let pointer = state::read(state::TASKS);
         if pointer.is_empty() {
@@ -243,7 +242,7 @@ impl Located {
         })
     }
 
-    /// Finds the newest file, whatever the state points at.
+    /// Finds the newest file, regardless of the state.
     pub(super) fn newest() -> Result<Self, Refused> {
         let path = newest_file().ok_or(Refused {
             message: format!("No tasks file found in {FOLDER}/\n"),
@@ -260,7 +259,7 @@ impl Located {
         Tasks::read(&loaded.source)
     }
 
-    /// Returns the path as the version that answers names it.
+    /// Returns the path in the notation of the answering version.
     pub(super) fn shown(&self, schema: Schema) -> String {
         match (&self.pointer, schema) {
             (Pointer::Followed(path), _) => path.clone(),
@@ -272,7 +271,7 @@ impl Located {
         }
     }
 
-    /// Returns the path that the state still names although no file is there.
+    /// Returns the path in the state if the file is missing.
     pub(super) fn stale_pointer(&self) -> Option<&str> {
         match &self.pointer {
             Pointer::Stale(path) => Some(path),
@@ -281,7 +280,7 @@ impl Located {
     }
 }
 
-/// Returns whether a path leads into this folder, or to where its `.aimi` really is.
+/// Returns whether a path is below this folder, or below the target of its `.aimi`.
 fn is_at_home(path: &Path) -> bool {
     let Ok(target) = path.canonicalize() else {
         return false;
@@ -292,7 +291,7 @@ fn is_at_home(path: &Path) -> bool {
         .any(|home| target.starts_with(home))
 }
 
-/// Returns the file that was changed last; of several the one whose name comes first.
+/// Returns the file that was changed last; of several the first by name.
 fn newest_file() -> Option<PathBuf> {
     let entries = std::fs::read_dir(FOLDER).ok()?;
     let candidate = |entry: std::fs::DirEntry| {

@@ -13,9 +13,9 @@ use super::timeline::outcome_of;
 use super::{ReportPage, ReportRow};
 use crate::render::terminal::harmless_line;
 
-/// How many bytes of logs a page holds; those of failed tasks come before the others.
+/// The limit for logs in a page, in bytes; those of failed tasks come first.
 const MAX_LOGS: usize = 4 * 1024 * 1024;
-/// How many files of an attempt are named.
+/// How many files of an attempt are listed.
 const MAX_FILES: usize = 200;
 
 pub(super) fn draw(page: &ReportPage<'_>, out: &mut String) {
@@ -36,15 +36,15 @@ pub(super) fn draw(page: &ReportPage<'_>, out: &mut String) {
     out.push_str("</section>\n");
 }
 
-/// What a page holds of a task's log.
+/// The log of a task in a page.
 enum Log {
     Lines(String),
-    /// There is no room for it.
+    /// Omitted because of the limit.
     Left,
     Nothing,
 }
 
-/// Returns the ends of the logs, in the order of the tasks, those that failed first while there is room.
+/// Returns the ends of the logs, in the order of the tasks; failed tasks get room first.
 fn logs(page: &ReportPage<'_>, told: &[(usize, &ReportRow<'_>, &TaskRun)]) -> Vec<Log> {
     let mut order: Vec<usize> = (0..told.len()).collect();
     order.sort_by_key(|&at| told.get(at).is_some_and(|(_, row, _)| row.state == "done"));
@@ -111,7 +111,7 @@ fn one(page: &ReportPage<'_>, (ix, row, task): (usize, &ReportRow<'_>, &TaskRun)
     out.push_str("</div>\n</details>\n");
 }
 
-/// Returns the lines of a diff, each marked as new or gone.
+/// Returns the lines of a diff, each marked as added or removed.
 fn diff_markup(lines: &[String]) -> String {
     let line = |line: &String| {
         let class = match line.as_bytes().first() {

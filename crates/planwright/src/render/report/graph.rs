@@ -10,13 +10,13 @@ use planwright_verbs::text::{count, cut, one_line};
 use super::ReportPage;
 use super::markup::{attribute, class_of, text};
 
-/// More tasks than this have small boxes.
+/// Above this number of tasks, boxes are small.
 const MAX_LARGE: usize = 60;
-/// More tasks than this are counted by level, not drawn.
+/// Above this number of tasks, levels are counted, and not drawn.
 const MAX_DRAWN: usize = 500;
-/// More arrows than this would hide the boxes.
+/// Above this number, arrows would hide the boxes.
 const MAX_EDGES: usize = 3_000;
-/// So many levels are counted.
+/// The limit of counted levels.
 const MAX_LEVELS: usize = 200;
 
 struct BoxSize {
@@ -24,13 +24,13 @@ struct BoxSize {
     height: f64,
     across: f64,
     down: f64,
-    /// How many letters fit.
+    /// How many letters fit into a box.
     letters: usize,
     has_title: bool,
 }
 
 impl BoxSize {
-    /// Returns how large boxes are so that all levels can be seen at once, where they would still be large enough to read.
+    /// Returns the size of boxes with which all levels are visible at once, if that is still readable.
     fn of(n_tasks: usize, n_levels: usize) -> Self {
         const PAGE: f64 = 1056.0;
         let is_large = n_tasks <= MAX_LARGE;
@@ -135,7 +135,7 @@ fn one_box(page: &ReportPage<'_>, ix: usize, (x, y): (f64, f64), size: &BoxSize)
     inner + "</g>"
 }
 
-/// Returns a sign for a state, for those who cannot tell the colours apart.
+/// Returns a symbol for a state, for readers who cannot distinguish the colours.
 fn mark(state: &str) -> &'static str {
     match class_of(state) {
         "done" => "✓",
@@ -148,8 +148,8 @@ fn mark(state: &str) -> &'static str {
     }
 }
 
-/// Where boxes stand: each level is a column. An arrow over several levels has a place of its own in those between, which all
-/// arrows from one task share.
+/// The positions of boxes: each level is a column. An arrow over several levels reserves a row in those between, which all arrows from one
+/// task share.
 struct GraphLayout {
     n_levels: usize,
     n_rows: usize,
@@ -159,7 +159,7 @@ struct GraphLayout {
     crossings: HashMap<(usize, usize), usize>,
 }
 
-/// What takes a row of a level.
+/// The content of a row in a level.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Item {
     Task(usize),
@@ -190,7 +190,7 @@ impl GraphLayout {
         layout
     }
 
-    /// Returns the row in which something would stand best: level with what leads to it, so that few arrows cross.
+    /// Returns the best row of an item: next to its predecessors, so that few arrows cross.
     fn wish(&self, linked: &LinkedPlan, level: usize, item: Item) -> f64 {
         let before = level.saturating_sub(1);
         match item {
@@ -198,7 +198,7 @@ impl GraphLayout {
             Item::Task(ix) => {
                 let edges = linked.links.of(ix);
                 let sum: usize = edges.iter().map(|edge| self.row(edge.to as usize, before)).sum();
-                // What depends on nothing stands in the order of the plan.
+                // Tasks without dependencies are in the order of the plan.
                 if edges.is_empty() {
                     0.0
                 } else {
@@ -208,7 +208,7 @@ impl GraphLayout {
         }
     }
 
-    /// Returns the row in which the arrows from a task are at a level.
+    /// Returns the row of the arrows from a task in a level.
     fn row(&self, ix: usize, level: usize) -> usize {
         let crossing = self.crossings.get(&(ix, level)).copied();
         crossing.unwrap_or_else(|| self.place(ix).1)
@@ -218,7 +218,7 @@ impl GraphLayout {
         self.places.get(ix).copied().unwrap_or_default()
     }
 
-    /// Returns the way of an arrow, as SVG has it.
+    /// Returns the path of an arrow, in SVG's notation.
     fn way(&self, from: usize, to: usize, size: &BoxSize) -> String {
         let ((first, row), (last, end)) = (self.place(from), self.place(to));
         let middle = |row: usize| size.y(row) + size.height / 2.0;
@@ -257,11 +257,11 @@ impl BoxSize {
     }
 }
 
-/// Returns what stands in each level. Where arrows over several levels would take more room than tasks, they have none.
+/// Returns the items of each level. Arrows over several levels get no rows if those would exceed the tasks.
 fn items(linked: &LinkedPlan, graph: &TaskGraph) -> Vec<Vec<Item>> {
     let n_tasks = linked.plan.tasks().len();
     let mut levels: Vec<Vec<Item>> = Vec::new();
-    // How far the arrows of each task reach.
+    // The last level that the arrows of each task reach.
     let mut reach: Vec<usize> = (0..n_tasks).map(|ix| graph.level(ix)).collect();
     for ix in 0..n_tasks {
         let level = graph.level(ix);
@@ -284,7 +284,7 @@ fn items(linked: &LinkedPlan, graph: &TaskGraph) -> Vec<Vec<Item>> {
     levels
 }
 
-/// Draws how many tasks of each level stand where.
+/// Draws the number of tasks of each level by state.
 fn by_level(page: &ReportPage<'_>, graph: &TaskGraph, n_tasks: usize, out: &mut String) {
     const STATES: [&str; 7] = ["done", "running", "review", "failed", "stopped", "skipped", "waiting"];
     let mut levels: Vec<HashMap<&str, u64>> = Vec::new();

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use planwright_run::clock::milliseconds_of;
 use planwright_verbs::text::printable;
 
-/// Returns text that is shown as it is: control characters and those that turn text around as escapes.
+/// Returns text that is shown unchanged, with control and bidirectional characters as escapes.
 pub(super) fn text(raw: &str) -> Cow<'_, str> {
     let shown: Cow<'_, str> = if raw.contains('\t') {
         let parts: Vec<_> = raw.split('\t').map(printable).collect();
@@ -30,12 +30,12 @@ pub(super) fn text(raw: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Returns text for between the quotes of an attribute, on one line.
+/// Returns text for a quoted attribute, on one line.
 pub(super) fn attribute(raw: &str) -> String {
     text(&raw.replace(['\n', '\t'], " ")).into_owned()
 }
 
-/// Returns a time by the clock of this machine, with the exact one for programs. Text that is no time is only text.
+/// Returns a time in local time, with the exact one for programs. Text that is no time stays text.
 pub(super) fn time(time: &str, shown: &str) -> String {
     match milliseconds_of(time) {
         Some(_) => format!("<time datetime=\"{}\">{}</time>", attribute(time), text(shown)),
@@ -43,12 +43,12 @@ pub(super) fn time(time: &str, shown: &str) -> String {
     }
 }
 
-/// Returns the word for a state, coloured. The class is one of ours.
+/// Returns the coloured word for a state. The class is one of ours.
 pub(super) fn pill(class: &str, words: &str) -> String {
     format!("<span class=\"pill {class}\">{}</span>", text(words))
 }
 
-/// Returns the class of a state: a word that styles know.
+/// Returns the CSS class of a state.
 pub(super) fn class_of(state: &str) -> &'static str {
     match state {
         "done" => "done",

@@ -23,38 +23,38 @@ pub(crate) struct Source<'a> {
     pub(crate) run: &'a str,
     /// The plan's path from the root of the workspace.
     pub(crate) path: &'a str,
-    /// The plan, where its file is still there and can be read.
+    /// The plan, if its file exists and is readable.
     pub(crate) linked: Option<&'a LinkedPlan>,
-    /// What the log adds up to.
+    /// The state from the log.
     pub(crate) run_state: &'a RunState,
-    /// How the run stands: one word, and in words.
+    /// The status of the run: one word, and in words.
     pub(crate) standing: (&'a str, &'a str),
-    /// When the page is made, as RFC 3339.
+    /// The time of the page, as RFC 3339.
     pub(crate) now: &'a str,
-    /// How much the commits of the run change.
+    /// The sizes of the run's commits.
     pub(crate) stats: &'a BTreeMap<String, Diffstat>,
-    /// What a commit changes, line by line; none where diffs are not wanted.
+    /// The changes of a commit, line by line; none without the option for diffs.
     pub(crate) diff: &'a dyn Fn(&str) -> Option<Vec<String>>,
-    /// The end of the log of an attempt, line by line; none where there is no file.
+    /// The end of the log of an attempt, line by line; none without a file.
     pub(crate) log: &'a dyn Fn(&str, u32) -> Option<Vec<String>>,
 }
 
-/// What the parts of a page share: the tasks in order, by number.
+/// Shared by the parts of a page: the tasks in order, by number.
 struct ReportPage<'a> {
     source: &'a Source<'a>,
     rows: Vec<ReportRow<'a>>,
-    /// The graph of the plan, where there is one.
+    /// The graph of the plan, if there is one.
     graph: Option<TaskGraph>,
-    /// When the timeline begins and ends, in milliseconds.
+    /// The start and the end of the timeline, in milliseconds.
     span: (u64, u64),
 }
 
 struct ReportRow<'a> {
     name: String,
     title: &'a str,
-    /// What the run did with it; none where it is only in the plan.
+    /// Its state in the run; none if it is only in the plan.
     task: Option<&'a TaskRun>,
-    /// How it stands: a word that styles know.
+    /// Its state: a word with a CSS class.
     state: &'a str,
 }
 
@@ -108,7 +108,7 @@ impl<'a> ReportPage<'a> {
         }
     }
 
-    /// Returns true while a process holds the run.
+    /// Returns whether a process holds the run.
     fn is_running(&self) -> bool {
         self.source.standing.0 == "running"
     }
@@ -158,7 +158,7 @@ impl<'a> ReportPage<'a> {
         out.push_str("</header>\n");
     }
 
-    /// Returns what the plan is to achieve, where its title does not say it already.
+    /// Returns the goal of the plan, if it differs from its title.
     fn goal(&self) -> Option<&str> {
         let plan = &self.source.linked?.plan;
         let fields = [Field::Goal, Field::Description];
@@ -261,7 +261,7 @@ impl<'a> ReportPage<'a> {
         out.push_str("</ul>\n</section>\n");
     }
 
-    /// Returns the link to what the page says about a task.
+    /// Returns the link to a task's details.
     fn link(&self, row: usize, inner: &str) -> String {
         match self.rows.get(row).and_then(|row| row.task) {
             Some(_) => format!("<a href=\"#task-{}\">{inner}</a>", row + 1),
@@ -270,7 +270,7 @@ impl<'a> ReportPage<'a> {
     }
 }
 
-/// Returns the tasks of the plan in its order, then those that only the log names.
+/// Returns the tasks of the plan in its order, then those that are only in the log.
 fn rows<'a>(source: &'a Source<'a>) -> Vec<ReportRow<'a>> {
     let mut rows = Vec::new();
     let mut seen: HashMap<String, ()> = HashMap::new();

@@ -53,7 +53,7 @@ fn one(page: &ReportPage<'_>, ix: usize, row: &ReportRow<'_>, out: &mut String) 
     out.push_str("</tr>\n");
 }
 
-/// Returns how much a task changed, and the commit that landed.
+/// Returns the size of a task's change, and the commit that landed.
 fn changed(page: &ReportPage<'_>, task: &TaskRun) -> String {
     let Some(commit) = landed_commit(task) else {
         return String::new();
@@ -130,7 +130,7 @@ fn first_line(words: &str) -> &str {
     words.lines().find(|line| !line.trim().is_empty()).unwrap_or_default()
 }
 
-/// Returns a few names, each of which may break anywhere.
+/// Returns a few names, with possible breaks anywhere.
 fn listed(names: &[String]) -> String {
     some_of(names.iter().map(|name| text(&cut(name, 80)).into_owned()), 3)
 }

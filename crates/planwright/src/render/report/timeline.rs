@@ -10,12 +10,12 @@ use planwright_verbs::text::{cut, duration};
 use super::ReportPage;
 use super::markup::{attribute, class_of, text};
 
-/// So many tasks have a row each.
+/// Up to this number of tasks, each has a row.
 const MAX_TASKS: usize = 60;
-/// More slots have no timeline.
+/// Above this number of slots, there is no timeline.
 const MAX_SLOTS: u32 = 128;
 const WIDTH: f64 = 1000.0;
-/// Room for the longest names of tasks, which are cut.
+/// The width for the names of tasks, which are cut.
 const LEFT: f64 = 150.0;
 const ROW: f64 = 24.0;
 const TOP: f64 = 8.0;
@@ -81,7 +81,7 @@ fn by_slots(page: &ReportPage<'_>) -> Option<Rows> {
     Some((labels.collect(), merged(bars)))
 }
 
-/// Puts bars together that look the same, so that a page stays small however long a run is.
+/// Merges adjacent bars that look the same, so that the page of a long run stays small.
 fn merged(mut bars: Vec<Bar>) -> Vec<Bar> {
     const LEAST: f64 = 0.6;
     bars.sort_by(|a, b| a.row.cmp(&b.row).then(a.from.total_cmp(&b.from)));
@@ -129,13 +129,13 @@ fn bar(page: &ReportPage<'_>, row: usize, task: usize, attempt: &AttemptRun) -> 
     })
 }
 
-/// Returns the result of an attempt; what never ended in a run that is over was interrupted.
+/// Returns the result of an attempt; an unfinished one in an ended run was interrupted.
 pub(super) fn outcome_of<'a>(page: &ReportPage<'_>, attempt: &'a AttemptRun) -> &'a str {
     let open = if page.is_running() { "running" } else { "interrupted" };
     attempt.outcome.as_ref().map_or(open, Outcome::as_str)
 }
 
-/// Returns when an attempt began, when all of it was over, and when its verification began.
+/// Returns when an attempt started, when all of it ended, and when its verification started.
 fn stretch(attempt: &AttemptRun, started: u64, now: u64) -> (u64, u64, u64) {
     let Some(ended) = attempt.times.ended.as_deref().and_then(milliseconds_of) else {
         let now = if attempt.outcome.is_none() { now } else { started };
@@ -224,7 +224,7 @@ fn axis(page: &ReportPage<'_>, height: f64, out: &mut String) {
     }
 }
 
-/// Returns the distance between two marks of the axis: a round one, and at most ten of them.
+/// Returns the distance between two marks of the axis: a round one, for at most ten marks.
 fn step_of(length: u64) -> u64 {
     const SECONDS: [u64; 20] = [
         1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 10_800, 21_600, 43_200, 86_400, 172_800,

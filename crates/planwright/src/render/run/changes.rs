@@ -1,4 +1,4 @@
-//! The changes of a run's tasks in columns: how much, what verified it, what it cost.
+//! The changes of a run's tasks in columns: size, verification, cost.
 
 use planwright_verbs::run_history::TaskChangeReport;
 use planwright_verbs::text::{columns, count, cut, money, one_line, short_commit, shown_name};
@@ -6,7 +6,7 @@ use planwright_verbs::text::{columns, count, cut, money, one_line, short_commit,
 use crate::render::terminal::Paint;
 use crate::render::wrap::hanging;
 
-/// Returns changes in aligned columns, one line each; where one does not fit the width, its amounts stand below its title.
+/// Returns changes in aligned columns, one line each. If one does not fit the width, its amounts are below its title.
 pub(super) fn change_lines(changes: &[TaskChangeReport], paint: Paint, width: usize) -> Vec<String> {
     let headings: Vec<[String; 2]> = changes.iter().map(heading).collect();
     let widest = |at: usize| headings.iter().map(|cells| columns(&cells[at])).max().unwrap_or(0);
@@ -32,7 +32,7 @@ fn heading(change: &TaskChangeReport) -> [String; 2] {
     [shown_name(&change.task), one_line(title)]
 }
 
-/// Returns how much a task changed, what verified it and what it cost.
+/// Returns the size of a task's change, its verification and its cost.
 fn amounts(change: &TaskChangeReport) -> String {
     let mut words = Vec::new();
     if change.no_changes {
@@ -56,10 +56,10 @@ fn amounts(change: &TaskChangeReport) -> String {
     words.join(", ")
 }
 
-/// The widest name that others are aligned with.
+/// The widest aligned name.
 const MAX_NAME: usize = 24;
 
-/// Returns text with spaces up to a number of columns.
+/// Returns text padded with spaces.
 fn padded(text: &str, width: usize) -> String {
     format!("{text}{}", " ".repeat(width.saturating_sub(columns(text))))
 }

@@ -11,9 +11,9 @@ use crate::render::terminal::Paint;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ScreenSize {
-    /// How many characters a line has.
+    /// The width in characters.
     pub(crate) columns: usize,
-    /// How many lines stand below each other.
+    /// The height in lines.
     pub(crate) rows: usize,
 }
 
@@ -30,8 +30,8 @@ const WITH_AGENT: usize = 56;
 /// From this width on, titles are shown.
 const WITH_TITLE: usize = 76;
 
-/// Returns the display of a run at a moment, in the order of its rows. The last column and the last line of the terminal stay
-/// free: what is written there scrolls or wraps.
+/// Returns the display of a run at a moment, in the order of its rows. The last column and the last line of the terminal stay free: text
+/// there scrolls or wraps.
 pub(crate) fn frame(progress: &Progress, now: Moment, size: ScreenSize, paint: Paint) -> Vec<FrameRow> {
     let width = size.columns.saturating_sub(1);
     let mut left = most_rows(size.rows);
@@ -61,7 +61,7 @@ pub(crate) fn frame(progress: &Progress, now: Moment, size: ScreenSize, paint: P
     rows
 }
 
-/// Leaves some of a high terminal to what happened before.
+/// Leaves a part of a high terminal to earlier events.
 fn most_rows(rows: usize) -> usize {
     match rows {
         0..12 => rows.saturating_sub(1),
@@ -77,7 +77,7 @@ struct Canvas<'p> {
     paint: Paint,
 }
 
-/// How wide the parts of a task's row are.
+/// The widths of the parts of a task's row.
 #[derive(Clone, Copy)]
 struct Widths {
     name: usize,
@@ -97,7 +97,7 @@ struct FrameLine<'p> {
 }
 
 impl Canvas<'_> {
-    /// Draws how far the run is.
+    /// Draws the progress of the run.
     fn bar(self) -> FrameRow {
         let counts = &self.progress.run_state.counts;
         let (n_done, n_failed, n_skipped) = (counts.n_done, counts.n_failed, counts.n_skipped);
@@ -114,7 +114,7 @@ impl Canvas<'_> {
         let space = self.width.saturating_sub(columns(&words) + 2).min(32);
         if space >= 8 {
             let n_all = (n_done + n_failed + n_skipped + counts.n_review + n_left).max(1);
-            // Done tasks alone fill the bar, as the words next to it count them.
+            // Only done tasks fill the bar, like the words next to it.
             let done = usize::try_from(u128::from(n_done) * space as u128 / u128::from(n_all)).unwrap_or(space);
             row.add(&"█".repeat(done), |text| self.paint.good(text));
             row.add(&"░".repeat(space - done), |text| self.paint.dim(text));
@@ -124,7 +124,7 @@ impl Canvas<'_> {
         row.done()
     }
 
-    /// Draws time, proof and cost.
+    /// Draws time, verification and cost.
     fn figures(self) -> FrameRow {
         let run_state = &self.progress.run_state;
         let counts = &run_state.counts;
@@ -152,7 +152,7 @@ impl Canvas<'_> {
         row.done()
     }
 
-    /// Draws why nothing new starts, and what the user can do at the keyboard.
+    /// Draws why nothing new starts, and the user's options at the keyboard.
     fn banner(self) -> Option<FrameRow> {
         let run_state = &self.progress.run_state;
         let n_interrupts = self.progress.n_interrupts;
@@ -177,7 +177,7 @@ impl Canvas<'_> {
             _ => next,
         };
         let mut row = RowBuilder::new(self.width);
-        // What the keys do must not be cut off by a long reason.
+        // A long reason must not hide the options.
         let space = self.width.saturating_sub(columns(next) + 3);
         if next.is_empty() || space < 12 {
             row.add(&what, |text| self.paint.warning(text));
@@ -188,14 +188,14 @@ impl Canvas<'_> {
         Some(row.done())
     }
 
-    /// Draws what the user is asked; the answer is typed below.
+    /// Draws the question to the user; the answer is typed below.
     fn question(self) -> Option<FrameRow> {
         let mut row = RowBuilder::new(self.width);
         row.add(self.progress.question.as_deref()?, |text| self.paint.bold(text));
         Some(row.done())
     }
 
-    /// Draws the tasks that agents work on, then those between two attempts; what does not fit is counted.
+    /// Draws the tasks that agents work on, then those between two attempts; others are counted.
     fn tasks(self, most: usize) -> Vec<FrameRow> {
         let (running, resting) = (self.progress.running(), self.progress.resting());
         let n_all = running.len() + resting.len();
@@ -308,7 +308,7 @@ impl Canvas<'_> {
     }
 }
 
-/// Joins as many words as fit; what comes first is what matters most.
+/// Joins as many words as fit; the first ones are the most important.
 fn joined(words: impl Iterator<Item = String>, between: &str, most: usize) -> String {
     let mut text = String::new();
     for word in words {

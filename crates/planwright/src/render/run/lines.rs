@@ -16,7 +16,7 @@ use crate::render::wrap::hanging;
 use planwright_verbs::run_history::{Setting, first_useful_line, why_of};
 use planwright_verbs::text::{columns, count, duration, fill, one_line, short_commit, shown_name, some_of};
 
-/// How long a run may be silent before it says that it still runs.
+/// How long a run may be silent before a line says that it still runs.
 const MAX_SILENCE: u64 = 60_000;
 
 /// How many running tasks are named in one line.
@@ -28,7 +28,7 @@ const MAX_NAME_COLUMNS: usize = 40;
 /// How many files are named in one line.
 const MAX_FILES: usize = 4;
 
-/// The lines of a run: the state that every view has, and the line for each event.
+/// The lines of a run: the state of every view, and the line for each event.
 pub(crate) struct RunLines {
     pub(crate) progress: Progress,
     name_columns: usize,
@@ -47,7 +47,7 @@ impl RunLines {
         }
     }
 
-    /// Takes the next record, and returns what to say about it: lines without their ends.
+    /// Takes the next record, and returns its lines, without line breaks.
     pub(crate) fn take(&mut self, record: &RunRecord) -> Vec<String> {
         let turns = self.progress.take(record);
         let mut lines: Vec<String> = Vec::new();
@@ -74,7 +74,7 @@ impl RunLines {
         self.paint.dim(&clock_of(&record.time))
     }
 
-    /// Says where a task stands now.
+    /// Returns the line for a task's new state.
     fn turned(&self, turn: &Turn) -> Option<String> {
         let task_run = self.progress.run_state.task(&turn.task)?;
         let why = || why_of(task_run);
@@ -115,7 +115,7 @@ impl RunLines {
         })
     }
 
-    /// Says what happened, where that is more than a new state.
+    /// Returns the line for an event, if that is more than a new state.
     fn happened(&self, record: &RunRecord) -> Option<String> {
         let paint = self.paint;
         let (task, text) = match &record.event {
@@ -130,9 +130,9 @@ impl RunLines {
                 (Some(&review.task), words)
             }
             RunEvent::Approved(approved) => (Some(&approved.task), format!("approved{}", by(approved.by.as_deref()))),
-            // What planwright paused by itself it goes on with by itself.
+            // planwright resumes by itself what it paused by itself.
             RunEvent::Paused(asked) if asked.by.as_deref() == Some("planwright") => {
-                // What the user has to remove stands at the end, and is not cut.
+                // The obstacle for the user is at the end, and is not cut.
                 let why = one_line(asked.why.as_deref().unwrap_or_default());
                 (None, format!("{}: {why}", paint.warning("paused")))
             }
@@ -178,7 +178,7 @@ impl RunLines {
             | RunEvent::Held(_)
             | RunEvent::Landing(_)
             | RunEvent::Merged(_)
-            // A summary follows, which says more.
+            // A more detailed summary follows.
             | RunEvent::Ended(_)
             | RunEvent::Other(_) => return None,
         };
@@ -202,7 +202,7 @@ impl RunLines {
     fn resting_words(&self, resting: &Resting) -> String {
         let task_run = self.progress.run_state.task(&resting.task);
         let said = task_run.and_then(TaskRun::why);
-        // The end of the attempt has been told already, with its reason.
+        // The end of the attempt was already reported, with its reason.
         let new = resting.why.as_deref().filter(|why| said != Some(*why));
         let why = new.and_then(first_useful_line);
         let why = why.map_or_else(String::new, |why| format!(": {why}"));
@@ -213,7 +213,7 @@ impl RunLines {
         }
     }
 
-    /// Says that the run still runs: `3 of 12 done, 2 running: T004 (4m 02s), T005 (12s)`.
+    /// Returns the line that the run is still active: `3 of 12 done, 2 running: T004 (4m 02s), T005 (12s)`.
     fn still(&self, now: Moment) -> Option<String> {
         let run_state = &self.progress.run_state;
         let (running, resting) = (self.progress.running(), self.progress.resting());
@@ -243,7 +243,7 @@ impl RunLines {
     }
 }
 
-/// Says how much is done: `3 of 12 done`.
+/// Returns how much is done: `3 of 12 done`.
 pub(crate) fn done_words(progress: &Progress) -> String {
     let counts = &progress.run_state.counts;
     let n_over = counts.n_done + counts.n_failed + counts.n_skipped + counts.n_review;
@@ -253,7 +253,7 @@ pub(crate) fn done_words(progress: &Progress) -> String {
     }
 }
 
-/// Says what speaks for a task that is done: `verified by 2 commands`.
+/// Returns the verification of a done task: `verified by 2 commands`.
 fn proof_of(task: &TaskRun) -> String {
     let changes = if task.is_unchanged() { ", no changes" } else { "" };
     let Some(attempt) = task.last().filter(|attempt| attempt.is_verified()) else {
@@ -313,7 +313,7 @@ pub(crate) fn stopping_words(stopping: &Stopping) -> String {
         (StopReason::Other(other), _) => one_line(other),
     };
     match stopping.why.as_deref().and_then(first_useful_line) {
-        // The run may have asked for it itself: who did and why is the whole story.
+        // The run may have requested it itself: then the author and the reason are enough.
         Some(why) if matches!(stopping.reason, StopReason::Requested | StopReason::Signal) => why,
         Some(why) => format!("{what}: {why}"),
         None => what,
@@ -336,17 +336,17 @@ pub(crate) fn files_words(files: &[String]) -> String {
     some_of(files.iter().map(|file| shown_name(file)), MAX_FILES)
 }
 
-/// A run as lines for people, where there is no terminal to draw on.
+/// A run as lines for people, without a terminal to draw on.
 pub(crate) struct PlainLines<W: Write> {
     out: Sink<W>,
     clock: Box<dyn FnMut() -> Moment>,
     story: RunLines,
-    /// When something was said last.
+    /// The time of the last line.
     said: Option<Moment>,
 }
 
 impl<W: Write> PlainLines<W> {
-    /// Tells a run to `out`; `clock` is the present.
+    /// Prints a run to `out`; `clock` returns the present.
     pub(crate) fn new(out: W, setting: Setting, paint: Paint, clock: Box<dyn FnMut() -> Moment>) -> Self {
         PlainLines {
             out: Sink::new(out),
@@ -379,7 +379,7 @@ impl<W: Write> Watcher for PlainLines<W> {
     }
 }
 
-/// A run for programs: every event, as the log has it.
+/// A run for programs: every event, as in the log.
 pub(crate) struct JsonLines<W: Write> {
     out: Sink<W>,
 }
@@ -392,19 +392,19 @@ impl<W: Write> JsonLines<W> {
 
 impl<W: Write> Watcher for JsonLines<W> {
     fn event(&mut self, record: &RunRecord) {
-        // What was read from JSON, or is about to become it, can be written as JSON.
+        // A record can always be written as JSON.
         if let Ok(line) = json_line(record) {
             self.out.write(&line);
         }
     }
 }
 
-/// Returns a record as the log has it, as one line with its end; nothing in its strings can drive a terminal.
+/// Returns a record as in the log, as one line with its line break, without terminal control sequences.
 pub(crate) fn json_line(record: &RunRecord) -> serde_json::Result<String> {
     Ok(format!("{}\n", harmless_json(&record.to_json()?)))
 }
 
-/// Where a run is printed. A reader that goes away does not end the run: the rest is discarded.
+/// The output of a run. A closed pipe does not end the run: the rest is discarded.
 pub(crate) struct Sink<W: Write> {
     out: W,
     is_broken: bool,

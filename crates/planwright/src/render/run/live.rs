@@ -14,23 +14,23 @@ use super::lines::{RunLines, Sink};
 use super::words::Moment;
 use crate::render::terminal::Paint;
 
-/// How many milliseconds pass between two frames at least.
+/// The shortest time between two frames, in milliseconds.
 const MIN_BETWEEN: u64 = 100;
 
-/// What a terminal is taken for that does not tell its size.
+/// The assumed size of a terminal that does not report one.
 const USUAL_SIZE: ScreenSize = ScreenSize { columns: 80, rows: 24 };
 
-/// Terminals that know this show the frame when it is complete; others leave it alone.
+/// Terminals with this mode show a frame when it is complete; others ignore it.
 const BEGIN_UPDATE: &str = "\u{1b}[?2026h\u{1b}[?25l";
 const END_UPDATE: &str = "\u{1b}[?25h\u{1b}[?2026l";
-/// Rows are cut, and lines wrapped, where the terminal is narrower than it says: multiplexers tell late.
+/// Rows are cut, and lines wrapped, if the terminal is narrower than reported: multiplexers report late.
 const NO_WRAP: &str = "\u{1b}[?7l";
 const WRAP: &str = "\u{1b}[?7h";
 const ERASE_BELOW: &str = "\u{1b}[J";
 const ERASED_LINE: &str = "\u{1b}[2K\n";
 const ERASE_TO_END_OF_LINE: &str = "\u{1b}[K";
 
-/// Returns whether a stream can carry the live display: a terminal that moves its cursor.
+/// Returns whether a stream supports the live display: a terminal with cursor movement.
 pub(crate) fn suits_live(is_terminal: bool, term: Option<&str>) -> bool {
     is_terminal && !matches!(term, None | Some("" | "dumb"))
 }
@@ -40,17 +40,17 @@ pub(crate) struct LiveDisplay<W: Write> {
     clock: Box<dyn FnMut() -> Moment>,
     size: Box<dyn FnMut() -> Option<ScreenSize>>,
     story: RunLines,
-    /// How many columns each row of the block takes that is on the screen.
+    /// The width in columns of each row of the block on the screen.
     drawn: Vec<usize>,
     drawn_at: Option<Moment>,
-    /// How large the terminal was then.
+    /// The size of the terminal then.
     drawn_on: ScreenSize,
     /// Lines that are not on the screen yet.
     waiting: String,
 }
 
 impl<W: Write> LiveDisplay<W> {
-    /// Draws a run on `out`; `clock` is the present, and `size` that of the terminal now.
+    /// Draws a run on `out`; `clock` returns the present, and `size` that of the terminal now.
     pub(crate) fn new(
         out: W,
         setting: Setting,
@@ -70,13 +70,13 @@ impl<W: Write> LiveDisplay<W> {
         }
     }
 
-    /// Takes note of how often the user has asked for the end at the keyboard.
+    /// Records the number of the user's interrupts at the keyboard.
     pub(crate) fn interrupted(&mut self, n_interrupts: u32) {
         self.story.progress.n_interrupts = n_interrupts;
         self.draw_if_due();
     }
 
-    /// Asks the user something, or no longer.
+    /// Sets or removes the question to the user.
     pub(crate) fn ask(&mut self, question: Option<String>) {
         self.story.progress.question = question;
         // The question is drawn before the run waits for its answer.
@@ -84,12 +84,12 @@ impl<W: Write> LiveDisplay<W> {
         self.draw_if_due();
     }
 
-    /// Takes note that the user has typed a line: it stands below the block, and is erased with it.
+    /// Records that the user typed a line: it is below the block, and is erased with it.
     pub(crate) fn typed(&mut self) {
         self.drawn.push(1);
     }
 
-    /// Erases the block, and leaves only what happened.
+    /// Erases the block, and leaves only the lines of events.
     pub(crate) fn finish(&mut self) {
         let size = (self.size)().unwrap_or(USUAL_SIZE);
         self.draw(&[], size);
@@ -118,9 +118,8 @@ impl<W: Write> LiveDisplay<W> {
         let n_lines = self.n_lines(size);
         text.push_str(&up(n_lines));
         if !self.waiting.is_empty() || rows.is_empty() || size != self.drawn_on {
-            // Lines of any length go where the block was; and lines that a terminal has wrapped must not be written upon, for it
-            // would join them again when it grows.
-            // One by one: a multiplexer keeps for its history what is erased at once from the top of the screen.
+            // Lines of any length replace the block. Lines that a terminal has wrapped must not be overwritten, because it joins them again
+            // when it grows. One by one: a multiplexer adds text to its history that is erased at once from the top of the screen.
             text.push_str(&ERASED_LINE.repeat(n_lines));
             text.push_str(&up(n_lines));
             text.push_str(&std::mem::take(&mut self.waiting));
@@ -141,8 +140,8 @@ impl<W: Write> LiveDisplay<W> {
         self.drawn = rows.iter().map(|row| row.columns).collect();
     }
 
-    /// Returns how many lines of the screen the block takes. A terminal that has become narrower shows long rows as several;
-    /// what has scrolled out of it cannot be reached.
+    /// Returns how many lines of the screen the block takes. A narrowed terminal shows long rows as several; lines that have scrolled out
+    /// cannot be reached.
     fn n_lines(&self, size: ScreenSize) -> usize {
         let width = size.columns.max(1);
         let n_lines: usize = self.drawn.iter().map(|columns| columns.div_ceil(width).max(1)).sum();
@@ -150,7 +149,7 @@ impl<W: Write> LiveDisplay<W> {
     }
 }
 
-/// Returns what moves the cursor up, to the first column.
+/// Returns the sequence that moves the cursor up, to the first column.
 fn up(n_lines: usize) -> String {
     match n_lines {
         0 => "\r".to_owned(),

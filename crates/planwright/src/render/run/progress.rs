@@ -17,9 +17,9 @@ const MAX_LINE_BYTES: usize = 2_000;
 #[derive(Clone, Debug)]
 pub(crate) struct Turn {
     pub(crate) task: String,
-    /// Where it stood.
+    /// Its state before.
     pub(crate) before: TaskState,
-    /// How long its last attempt has taken, with all that followed.
+    /// The duration of its last attempt, including verification and landing.
     pub(crate) took: Option<u64>,
 }
 
@@ -27,7 +27,7 @@ pub(crate) struct Turn {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Running {
     pub(crate) task: String,
-    /// When its attempt began.
+    /// When its attempt started.
     pub(crate) since: Moment,
     /// The last line that its process wrote, unchanged.
     pub(crate) line: String,
@@ -35,22 +35,22 @@ pub(crate) struct Running {
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Progress {
-    /// What is known of the run in addition to its events.
+    /// The facts about the run besides its events.
     pub(crate) setting: Setting,
     pub(crate) run_state: RunState,
-    /// When it began, or went on.
+    /// When it started or was resumed.
     pub(crate) began: Option<Moment>,
-    /// Tasks that run, by the number of the record that began them.
+    /// Running tasks, by the number of their start record.
     running: BTreeMap<u64, Running>,
-    /// Tasks between two attempts, by the moment of the next one.
+    /// Tasks between two attempts, by the time of the next one.
     resting: BTreeMap<(Moment, u64), String>,
     places: HashMap<String, Place>,
-    /// How many attempts came to their end by themselves, and how long they took together.
+    /// How many attempts ended by themselves, and their total duration.
     n_ended: u64,
     all_took: u64,
-    /// How often the user has asked for the end at the keyboard.
+    /// The number of the user's interrupts at the keyboard.
     pub(crate) n_interrupts: u32,
-    /// The question that the user is asked now.
+    /// The present question to the user.
     pub(crate) question: Option<String>,
 }
 
@@ -61,7 +61,7 @@ enum Place {
 }
 
 impl Progress {
-    /// Returns a run of which nothing is known yet.
+    /// Returns an empty state of a run.
     pub(crate) fn new(setting: Setting) -> Self {
         Progress {
             setting,
@@ -74,12 +74,12 @@ impl Progress {
         self.running.values()
     }
 
-    /// Returns the tasks between two attempts and the moment of the next one, the earliest first.
+    /// Returns the tasks between two attempts with the time of the next one, the earliest first.
     pub(crate) fn resting(&self) -> impl ExactSizeIterator<Item = (Moment, &str)> {
         self.resting.iter().map(|(&(until, _), task)| (until, task.as_str()))
     }
 
-    /// Takes note of what a task's process wrote last. A line that shows nothing changes nothing.
+    /// Records the last output line of a task's process. A line without visible text changes nothing.
     pub(crate) fn line(&mut self, task: &str, line: &str) {
         let Some(Place::Running(seq)) = self.places.get(task) else {
             return;
@@ -93,14 +93,14 @@ impl Progress {
         }
     }
 
-    /// Takes the next record, and returns which tasks stand elsewhere now.
+    /// Takes the next record, and returns the tasks with a new state.
     pub(crate) fn take(&mut self, record: &RunRecord) -> Vec<Turn> {
         let touched = tasks_of(&record.event);
         let before: Vec<TaskState> = touched.iter().map(|task| self.state(task)).collect();
         self.run_state.apply(record);
         let now = milliseconds_of(&record.time).unwrap_or(0);
         if let RunEvent::Begun(_) | RunEvent::Ended(_) = record.event {
-            // Whatever went on does so no longer.
+            // All active tasks of the earlier process have ended.
             self.running.clear();
             self.resting.clear();
             self.places.clear();
@@ -119,7 +119,7 @@ impl Progress {
         turns
     }
 
-    /// Returns how long a run will still take, by how long attempts took until now; none where too little is known.
+    /// Estimates the remaining time of a run from the duration of its attempts so far; none if too little is known.
     pub(crate) fn remaining(&self, now: Moment) -> Option<u64> {
         let is_held = self.run_state.paused.is_some() || self.run_state.stopping.is_some() || self.n_interrupts > 0;
         // A task that waits for another attempt may wait for hours, and may need more than one.
@@ -130,7 +130,7 @@ impl Progress {
         let counts = &self.run_state.counts;
         let n_left = self.run_state.n_left().saturating_sub(counts.n_stopped);
         let n_waiting = n_left.saturating_sub(counts.n_running);
-        // There are no more of these than slots.
+        // There are at most as many as slots.
         let under_way = self
             .running()
             .map(|running| mean.saturating_sub(now.saturating_sub(running.since)));
@@ -145,7 +145,7 @@ impl Progress {
             .map_or(TaskState::Waiting, |task| task.state.clone())
     }
 
-    /// Puts a task where it is found while it is worked on.
+    /// Adds a task to the collection for its state while it is active.
     fn place(&mut self, task: &str, record: &RunRecord, now: Moment) {
         let Some(run_state) = self.run_state.task(task) else {
             return;
@@ -217,13 +217,13 @@ impl Progress {
     }
 }
 
-/// Returns when the next attempt of a resting task begins.
+/// Returns when the next attempt of a resting task starts.
 fn until(task: &TaskRun) -> Option<Moment> {
     let (resting, since) = task.resting.as_ref()?;
     Some(milliseconds_of(since)?.saturating_add(resting.milliseconds))
 }
 
-/// Returns the tasks whose state an event may change, without those that the beginning or the end of a run interrupts.
+/// Returns the tasks whose state an event may change, except those that the start or the end of a run interrupts.
 fn tasks_of(event: &RunEvent) -> Vec<&str> {
     let task = match event {
         RunEvent::Projected(projected) => return projected.tasks.iter().map(String::as_str).collect(),

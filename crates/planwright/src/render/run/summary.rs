@@ -1,4 +1,4 @@
-//! The result of a run in words: what is done, why not all of it, what it took, and the command that continues.
+//! The result of a run in words: what is done, what is not and why, its duration and cost, and the command that continues.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -24,10 +24,10 @@ const MAX_CRITERION: usize = 60;
 /// The longest title that is shown whole.
 const MAX_TITLE: usize = 160;
 
-/// How many names stand on one line.
+/// How many names are on one line.
 const MAX_NAMES: usize = 8;
 
-/// Returns a run's end in words, in lines with their ends, broken between words for a width.
+/// Returns the end of a run in words, in lines with line breaks, wrapped for a width.
 pub(crate) fn summary(report: &RunReport, paint: Paint, width: usize) -> String {
     let mut page = SummaryPage {
         text: String::from("\n"),
@@ -58,7 +58,7 @@ pub(crate) fn summary(report: &RunReport, paint: Paint, width: usize) -> String 
     page.text
 }
 
-/// A text that grows. The methods for sections return items that are indented already.
+/// A text under construction. The methods for sections return indented items.
 struct SummaryPage {
     text: String,
     paint: Paint,
@@ -102,7 +102,7 @@ impl SummaryPage {
         self.text_line("  ", &words.join(", "));
     }
 
-    /// Adds a line that is broken between words.
+    /// Adds a wrapped line.
     fn text_line(&mut self, start: &str, text: &str) {
         self.line(&hanging(start, text, self.width));
     }
@@ -168,7 +168,7 @@ impl SummaryPage {
         format!("\n{}", hanging("    ", text, self.width))
     }
 
-    /// Returns the name and the title of a task, with what follows them.
+    /// Returns the name and the title of a task, followed by the rest.
     fn named(&self, task: &str, title: Option<&str>, rest: &str) -> String {
         let name = self.paint.bold(&shown_name(task));
         match title.map(one_line).filter(|title| !title.is_empty()) {
@@ -277,7 +277,7 @@ impl SummaryPage {
             n => count(n as u64, "task"),
         };
         let what = self.item(&format!("{tasks} on {}{into}", one_line(&landed.branch)));
-        // What has landed is no difference any more.
+        // Merged work is no longer a difference.
         let review = Some(&landed.review).filter(|_| landed.into.is_none());
         let commands = [review, landed.land.as_ref()].into_iter().flatten();
         let commands = commands.map(|command| format!("  {}", one_line(command)));
@@ -313,14 +313,14 @@ fn checkout_words(checkout: Option<&str>) -> String {
     })
 }
 
-/// Returns a path with `~` for the home folder, as shells read it.
+/// Returns a path with `~` for the home folder, as in shells.
 fn below_home(path: &str) -> String {
     let home = std::env::home_dir().filter(|home| home.as_os_str().len() > 1);
     let below = home.and_then(|home| Path::new(path).strip_prefix(home).ok().map(Path::to_owned));
     below.map_or_else(|| path.to_owned(), |below| format!("~/{}", below.display()))
 }
 
-/// Gathers tasks that were skipped because of the same one.
+/// Groups tasks that were skipped because of the same one.
 fn by_reason(skipped: &[SkippedReport]) -> Vec<String> {
     let mut groups: Vec<(&str, Vec<String>)> = Vec::new();
     let mut places: HashMap<&str, usize> = HashMap::new();

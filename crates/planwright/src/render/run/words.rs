@@ -5,22 +5,22 @@ use planwright_run::clock::{local_time, milliseconds_of};
 /// A moment: milliseconds since 1970 in UTC.
 pub(crate) type Moment = u64;
 
-/// Returns the time of day of a record by the clock of this machine: `05:31:02`.
+/// Returns the time of day of a record in local time: `05:31:02`.
 pub(crate) fn clock_of(time: &str) -> String {
     milliseconds_of(time).map_or_else(|| UNKNOWN.to_owned(), clock_at)
 }
 
-/// Returns the time of day of a moment by the clock of this machine.
+/// Returns the time of day of a moment in local time.
 pub(crate) fn clock_at(moment: Moment) -> String {
     let local = local_time(moment);
     let clock = local.as_deref().and_then(|local| local.get(11..19));
     clock.unwrap_or(UNKNOWN).to_owned()
 }
 
-/// Stands for a time that cannot be read.
+/// The text for an unreadable time.
 const UNKNOWN: &str = "--:--:--";
 
-/// Returns a time that still passes, in words that change once a second: `12s`, `2m 13s`, `1h 04m`.
+/// Returns elapsed time in words that change once a second: `12s`, `2m 13s`, `1h 04m`.
 pub(crate) fn elapsed(milliseconds: u64) -> String {
     let seconds = milliseconds / 1_000;
     match seconds {
@@ -30,7 +30,7 @@ pub(crate) fn elapsed(milliseconds: u64) -> String {
     }
 }
 
-/// Returns a duration in words that claim no more than is known: `about 12 min`.
+/// Returns an estimated duration in rounded words: `about 12 min`.
 pub(crate) fn rough_duration(milliseconds: u64) -> String {
     let minutes = milliseconds.div_ceil(60_000);
     match minutes {
@@ -40,7 +40,7 @@ pub(crate) fn rough_duration(milliseconds: u64) -> String {
             _ => "about a minute".to_owned(),
         },
         2..90 => format!("about {minutes} min"),
-        // The minutes of so long a time say nothing.
+        // Single minutes do not matter for so long a time.
         90..600 => format!("about {}h {:02}m", minutes / 60, minutes % 60 / 10 * 10),
         _ => format!("about {}h", minutes.div_ceil(60)),
     }

@@ -9,10 +9,10 @@ use super::super::paths::{is_concrete, is_runtime_mirror, is_secret, is_side_eff
 use crate::plan::Field;
 use crate::text::Span;
 
-/// A task that is an object, with what every finding about it says.
+/// A task that is an object, with the data of every finding about it.
 pub(super) struct CheckedTask<'d> {
     view: JsView<'d>,
-    /// The values of the fields, by their places in the table.
+    /// The values of the fields, by their indexes in the table.
     values: [Option<JsView<'d>>; N_FIELDS],
     has_unknown: bool,
     /// Its id as text, `<unknown>` where falsy.
@@ -26,7 +26,7 @@ impl<'d> CheckedTask<'d> {
         let mut values = [None; N_FIELDS];
         let mut has_unknown = false;
         for (key, value) in view.members() {
-            // The last of two equal keys counts.
+            // The last of two equal keys wins.
             match TASK.fields.iter().position(|spec| key.is_text(spec.name)) {
                 Some(ix) => values[ix] = Some(value),
                 None => has_unknown = true,
@@ -57,7 +57,7 @@ impl<'d> CheckedTask<'d> {
         self.get(field).into_iter().flat_map(JsView::elements)
     }
 
-    /// Returns a finding whose sentence continues after the task's name, with strings in its gaps, and whose first detail is the id.
+    /// Returns a finding whose sentence continues after the task's name, with its placeholders filled, and with the id as its first detail.
     pub(super) fn finding(
         &self,
         code: impl Into<String>,
@@ -70,25 +70,25 @@ impl<'d> CheckedTask<'d> {
         OriginalFinding::new(code, message, span).with("task_id", id.map_or(JsValue::Null, JsView::to_value))
     }
 
-    /// Returns the place of a field's value, else of the id, else of the task.
+    /// Returns the span of a field's value, otherwise of the id, otherwise of the task.
     fn place_of(&self, field: Field) -> Span {
         let value = self.get(field).or(self.get(Field::Id));
         value.unwrap_or(self.view).span()
     }
 
-    /// Returns a finding about a field as a whole.
+    /// Returns a finding about a whole field.
     fn field_finding(&self, code: String, field: Field, sentence: &str) -> OriginalFinding {
         let finding = self.finding(code, sentence, &[], self.place_of(field));
         finding.with("field", JsValue::string(name(field)))
     }
 
-    /// Returns the finding that a field is not what it must be.
+    /// Returns the finding for an invalid field.
     fn invalid(&self, field: Field, rule: &str) -> OriginalFinding {
         let sentence = format!("'{}' {rule}", name(field));
         self.field_finding(code_of(field, "-invalid"), field, &sentence)
     }
 
-    /// Checks the fields that hold one value each, and that none is missing.
+    /// Checks the fields with one value each, and that none is missing.
     pub(super) fn check_values(&self, findings: &mut ContractFindings<'_>) {
         const OPTIONAL: &str = "must be a non-empty string when provided.";
         self.note_unknown_fields(findings);
@@ -137,7 +137,7 @@ impl<'d> CheckedTask<'d> {
         }
     }
 
-    /// Reports a field that is there and not a string with something in it.
+    /// Reports a field that exists and is not a non-empty string.
     fn check_text(&self, field: Field, rule: &str, findings: &mut ContractFindings<'_>) {
         let present = self.get(field).filter(|value| !value.is_null_or_empty());
         if present.is_some_and(|value| value.as_filled_string().is_none()) {
@@ -173,7 +173,7 @@ impl<'d> CheckedTask<'d> {
         }
     }
 
-    /// Checks the type of the wave and the fields that hold lists; `directories` are the files that are folders on the disk.
+    /// Checks the type of the wave and the list fields; `directories` are the files that are directories on disk.
     pub(super) fn check_lists(&self, directories: &HashSet<&str>, findings: &mut ContractFindings<'_>) {
         let wave = self.get(Field::Wave).filter(|wave| !wave.is_null_or_empty());
         if let Some(wave) = wave.filter(|wave| !wave.is_string_or_number()) {
@@ -196,7 +196,7 @@ impl<'d> CheckedTask<'d> {
         self.check_items(Field::SideEffects, code, sentence, is_allowed, findings);
     }
 
-    /// Reports a list that every task must have and that is no array; returns whether it is one.
+    /// Reports a required list that is no array; returns whether it is one.
     fn check_array(&self, field: Field, findings: &mut ContractFindings<'_>) -> bool {
         let is_array = self.get(field).is_some_and(JsView::is_array);
         if !is_array {
@@ -212,7 +212,7 @@ impl<'d> CheckedTask<'d> {
         self.check_items(field, &code_of(field, "-item-invalid"), &sentence, is_filled, findings);
     }
 
-    /// Checks a field that may be absent or null and else is a list of items that are allowed.
+    /// Checks an optional list: absent, null, or a list of valid items.
     fn check_items(
         &self,
         field: Field,
@@ -299,7 +299,7 @@ fn code_of(field: Field, ending: &str) -> String {
     format!("task-pack-task-{}{ending}", name(field).replace('_', "-"))
 }
 
-/// Returns a file's name where it is a concrete path.
+/// Returns a file's name if it is a concrete path.
 pub(super) fn concrete_file(file: JsView<'_>) -> Option<JsString<'_>> {
     file.as_string().filter(|name| is_concrete(&name.text()))
 }

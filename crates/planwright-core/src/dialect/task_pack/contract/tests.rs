@@ -8,7 +8,7 @@ use crate::text::SourceText;
 const BASE: &str = r#""task_id": "T1", "source_unit": "U1", "goal": "g", "dependencies": [], "files": ["a.rs"],
     "test_focus": "f", "done_signal": "d", "wave": 1, "stop_if": "s""#;
 
-/// Returns a task like the base one; as the last of two equal keys counts, `more` can replace its members.
+/// Returns a task like the base one; the last of two equal keys wins, so `more` can replace its members.
 fn task(more: &str) -> String {
     let comma = if more.is_empty() { "" } else { "," };
     format!("{{{BASE}{comma} {more}}}")
@@ -26,7 +26,7 @@ fn findings(contract: &str) -> (Vec<OriginalFinding>, Vec<OriginalFinding>) {
     (errors, limitations)
 }
 
-/// Returns the codes without what all of them begin with.
+/// Returns the codes without their common prefix.
 fn codes(found: &[OriginalFinding]) -> String {
     let codes = found
         .iter()
@@ -294,7 +294,7 @@ fn a_repeated_wave_replaces_the_list_but_not_its_place() {
         "wave-tasks-invalid wave-duplicate wave-task-missing wave-task-missing",
     );
     assert_eq!(details(&found[2]), r#"wave="2" task_id="T8""#);
-    // It counts as the third, so what is in the second may not depend on it.
+    // It counts as the third, so tasks in the second must not depend on it.
     check_contract(
         r#"[{"wave": 1, "tasks": ["T1"]}, {"wave": 2, "tasks": ["T2"]}, {"wave": 1, "tasks": ["T1"]}]"#,
         &[

@@ -16,7 +16,7 @@ pub(super) struct Declarations<'d> {
     /// Waves with a list of tasks, in the order in which they first had one.
     listed: Vec<usize>,
     task_by_id: HashMap<JsString<'d>, usize>,
-    /// Each task id in order, with the wave of its last declaration and where the id first stands.
+    /// Each task id in order, with the wave of its last declaration and the span of its first.
     tasks: Vec<(JsString<'d>, JsString<'d>, Span)>,
 }
 
@@ -89,7 +89,7 @@ impl<'d> Declarations<'d> {
             error("tasks-invalid", message.into(), tasks.unwrap_or(wave), Some(id));
             return;
         };
-        // A later list replaces an earlier one at the earlier one's place.
+        // A later list replaces an earlier one in place.
         if self.waves[ix].tasks.replace(list).is_none() {
             self.listed.push(ix);
         }
@@ -117,7 +117,7 @@ impl<'d> Declarations<'d> {
         }
     }
 
-    /// Reports a wave that is not declared.
+    /// Reports an undeclared wave.
     pub(super) fn check_wave(&self, task: &CheckedTask<'d>, findings: &mut ContractFindings<'_>) {
         if let Some(wave) = task
             .get(Field::Wave)
@@ -156,7 +156,7 @@ impl<'d> Declarations<'d> {
     /// Returns true unless both waves are declared and the dependency's is at the task's position or after it.
     fn is_before(&self, dependency_wave: &JsString<'d>, task: &CheckedTask<'d>) -> bool {
         let id = task.get(Field::Id).and_then(JsView::as_string);
-        // A task that is declared twice counts where it was declared last.
+        // The last declaration of a task counts.
         let own_wave = id.and_then(|id| self.wave_of(&id));
         let own = own_wave.and_then(|wave| self.position(wave));
         match (self.position(dependency_wave), own) {
@@ -287,7 +287,7 @@ fn check_group_overlap<'d>(tasks: &[&CheckedTask<'d>], findings: &mut ContractFi
     }
 }
 
-/// In which waves each task id is listed, both in the order of their first appearance.
+/// The waves that list each task id, both in the order of their first appearance.
 #[derive(Default)]
 struct Appearances<'d> {
     by_id: HashMap<JsString<'d>, usize>,

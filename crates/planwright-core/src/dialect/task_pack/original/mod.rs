@@ -13,15 +13,15 @@ use crate::document::markdown::{Markdown, MarkdownSection};
 use crate::document::{NodeRef, Parsed, json, rules};
 use crate::text::{SourceText, Span};
 
-/// The title of the section that holds the contract.
+/// The title of the section with the contract.
 pub(super) const CONTRACT_SECTION: &str = "Task Pack Contract";
 
-/// A pack as far as it can be read without looking at anything else.
+/// A pack, read without any other file.
 pub struct OriginalPack {
     markdown: Markdown,
-    /// The one fence of the contract's section.
+    /// The only fence of the contract's section.
     fence: Option<Parsed>,
-    /// Why there is no contract to judge.
+    /// Why there is no contract to check.
     fault: Option<OriginalFinding>,
 }
 
@@ -62,17 +62,17 @@ words! {
 }
 
 words! {
-    /// What became of one part of a pack.
+    /// The result for one part of a pack.
     CheckState {
-        /// The pack, or the plan that it is compared to, could not be read.
+        /// The pack, or the source plan, could not be read.
         NotChecked = "not_checked",
-        /// There is none, or no readable file where it points to.
+        /// It is missing, or refers to no readable file.
         Missing = "missing",
-        /// It is not of the form that it must have.
+        /// It has an invalid form.
         Invalid = "invalid",
-        /// It is not what the plan has.
+        /// It differs from the plan.
         Mismatch = "mismatch",
-        /// It is what the plan has.
+        /// It matches the plan.
         Matched = "matched",
         /// The plan cannot be hashed.
         Unavailable = "unavailable",
@@ -88,17 +88,17 @@ words! {
 pub struct OriginalReport {
     /// The verdict.
     pub validity: Validity,
-    /// How `spec_id` compares.
+    /// The comparison of `spec_id`.
     pub spec_id: CheckState,
-    /// How `source_plan_hash` compares.
+    /// The comparison of `source_plan_hash`.
     pub source_plan_hash: CheckState,
-    /// What became of `source_plan`.
+    /// The result for `source_plan`.
     pub source_plan_path: CheckState,
-    /// What became of the contract.
+    /// The result for the contract.
     pub contract: CheckState,
-    /// What is wrong, in the original's order.
+    /// The errors, in the original's order.
     pub errors: Vec<OriginalFinding>,
-    /// What the original only remarks upon.
+    /// The original's remarks.
     pub limitations: Vec<OriginalFinding>,
 }
 
@@ -110,7 +110,7 @@ impl OriginalPack {
         OriginalPack::new(markdown, fence)
     }
 
-    /// Puts a pack together from its carrier and the document of its contract, as [`parse_fence`] returns it.
+    /// Builds a pack from its carrier and the document of its contract, from [`parse_fence`].
     pub(super) fn new(markdown: Markdown, fence: Option<Parsed>) -> Self {
         OriginalPack {
             fault: find_fault(&markdown, fence.as_ref()),
@@ -124,10 +124,10 @@ impl OriginalPack {
         &self.markdown
     }
 
-    /// Returns the keys and values of the frontmatter in the order in which JavaScript would list them.
+    /// Returns the keys and values of the frontmatter in JavaScript's order.
     pub fn metadata(&self) -> JsValue {
         let slice = |span| self.markdown.source().slice(span).to_owned();
-        // Assigning a string to this name changes nothing in JavaScript.
+        // Assigning a string to this name has no effect in JavaScript.
         let entries = self
             .markdown
             .entries()
@@ -137,29 +137,29 @@ impl OriginalPack {
         JsValue::Object(in_key_order(entries))
     }
 
-    /// Returns the document of the contract, however broken; none where there is no single fence.
+    /// Returns the document of the contract, even if broken; none without a single fence.
     pub fn fence(&self) -> Option<&Parsed> {
         self.fence.as_ref()
     }
 
-    /// Returns the contract, whatever it is; none where there is no JSON.
+    /// Returns the contract, valid or not; none without JSON.
     pub fn contract(&self) -> Option<NodeRef<'_>> {
         let fence = self.fence.as_ref().filter(|_| self.fault.is_none());
         fence.and_then(|parsed| parsed.document.root())
     }
 
-    /// Returns the tasks of the contract; none where it cannot be judged.
+    /// Returns the tasks of the contract; none if it cannot be checked.
     pub(crate) fn tasks(&self) -> impl Iterator<Item = PackTask> {
         let tasks = self.contract().and_then(|contract| contract.get("tasks"));
         tasks.into_iter().flat_map(NodeRef::elements).map(PackTask::of)
     }
 
-    /// Returns the path of the source plan from the root of the repository, where it is a concrete path.
+    /// Returns the path of the source plan from the root of the repository, if it is a concrete path.
     pub fn source_plan(&self) -> Option<&str> {
         self.filled("source_plan").filter(|path| is_concrete(path))
     }
 
-    /// Returns the concrete paths among the tasks' files, repeats included, for the caller to look up.
+    /// Returns the concrete paths among the tasks' files, with repeats, for the caller to look up.
     pub fn files(&self) -> impl Iterator<Item = String> {
         let tasks = self.contract().and_then(|contract| JsView::of(contract).get("tasks"));
         tasks
@@ -172,12 +172,12 @@ impl OriginalPack {
             .filter(|file| is_concrete(file))
     }
 
-    /// Returns a value of the frontmatter that is not empty.
+    /// Returns a non-empty value of the frontmatter.
     fn filled(&self, key: &str) -> Option<&str> {
         self.markdown.value(key).filter(|value| !value.is_empty())
     }
 
-    /// Returns the place of a key of the frontmatter, else of the frontmatter, else the start.
+    /// Returns the span of a key of the frontmatter, otherwise of the frontmatter, otherwise the start.
     fn place_of(&self, key: &str) -> Span {
         let frontmatter = self.markdown.frontmatter().map(|found| found.span);
         self.markdown
@@ -188,7 +188,7 @@ impl OriginalPack {
     }
 }
 
-/// The fields that the original repeats of each task for the agent that executes it, in its order.
+/// The fields of each task that the original repeats for the executing agent, in its order.
 const FOCUS: [&str; 13] = [
     "task_id",
     "source_unit",
@@ -205,8 +205,8 @@ const FOCUS: [&str; 13] = [
     "expected_side_effects",
 ];
 
-/// Returns what the original repeats of each task of a contract: id and wave as they are written, lists that are empty where they
-/// are no arrays, and all else as null where it is falsy.
+/// Returns the original's excerpt of each task of a contract: id and wave as written, lists that are no arrays as empty, and other falsy
+/// values as null.
 pub fn execution_focus(contract: NodeRef<'_>) -> JsValue {
     let focus = |task: JsView<'_>| {
         let member = |name: &'static str| {
@@ -229,7 +229,7 @@ pub fn execution_focus(contract: NodeRef<'_>) -> JsValue {
     JsValue::Array(tasks.filter(|task| task.is_object()).map(focus).collect())
 }
 
-/// Returns why the original has no contract to judge.
+/// Returns why the original has no contract to check.
 fn find_fault(markdown: &Markdown, fence: Option<&Parsed>) -> Option<OriginalFinding> {
     let Some(section) = markdown.section(CONTRACT_SECTION) else {
         let message = "Task Pack Contract section is missing.";
@@ -251,7 +251,7 @@ fn find_fault(markdown: &Markdown, fence: Option<&Parsed>) -> Option<OriginalFin
     }
 }
 
-/// Parses the one fence of the contract's section, at its place in the file.
+/// Parses the only fence of the contract's section, with spans of the file.
 pub(super) fn parse_fence(markdown: &Markdown) -> Option<Parsed> {
     let section = markdown.section(CONTRACT_SECTION)?;
     match markdown.json_fences(&section).as_slice() {
@@ -260,9 +260,9 @@ pub(super) fn parse_fence(markdown: &Markdown) -> Option<Parsed> {
     }
 }
 
-/// Returns true for a finding that keeps JavaScript from parsing the contract.
+/// Returns whether a finding prevents JavaScript from parsing the contract.
 pub(super) fn is_fault(found: &Diagnostic) -> bool {
-    // JavaScript takes the last of two equal keys and keeps halves of surrogate pairs: neither is an error to it.
+    // JavaScript takes the last of two equal keys and keeps lone surrogates: neither is an error there.
     let tolerated = [&rules::DUPLICATE_KEY, &rules::JSON_SURROGATE, &rules::TOO_DEEP];
     !tolerated.contains(&found.rule)
 }
@@ -289,7 +289,7 @@ fn find_json_fault(
     None
 }
 
-/// Answers for a pack that has no text: there is no such file, or the system gives a reason why it cannot be read.
+/// Returns the report for a pack without a text: it does not exist, or the system's error prevents reading it.
 pub fn report_unread(reason: Option<String>) -> OriginalReport {
     let mut report = OriginalReport::unchecked();
     match reason {
@@ -299,7 +299,7 @@ pub fn report_unread(reason: Option<String>) -> OriginalReport {
     report
 }
 
-/// Answers for a pack, given what was found where it points to.
+/// Returns the report for a pack and the files that it refers to.
 pub fn validate(pack: &OriginalPack, facts: &DiskFacts) -> OriginalReport {
     let mut report = OriginalReport::unchecked();
     report.check_identity(pack);

@@ -29,7 +29,7 @@ fn report(text: &str, plan: SourcePlanLookup) -> OriginalReport {
     validate(&OriginalPack::parse(&SourceText::new(text)), &facts)
 }
 
-/// Checks verdict and codes of a pack whose plan is as it should be.
+/// Checks verdict and codes of a pack with a valid plan.
 #[track_caller]
 fn check(text: &str, validity: &str, expect: &str) {
     check_with(text, SourcePlanLookup::Bytes(PLAN.into()), validity, expect);

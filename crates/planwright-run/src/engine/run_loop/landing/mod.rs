@@ -27,7 +27,7 @@ const RETRY_WAIT: Duration = Duration::from_secs(1);
 const OURSELVES: &str = "planwright";
 
 impl RunLoop<'_> {
-    /// Queues the work of an attempt for the branch. Work with more dependents goes first.
+    /// Queues the work of an attempt for the branch. Work with a longer chain of dependents goes first.
     pub(super) fn land(
         &mut self,
         attempt: RunningAttempt,

@@ -11,7 +11,7 @@ fn plain_lines(tape: &Tape) -> String {
     stage.out.taken()
 }
 
-/// Draws a run on a terminal, with output and ticks in between, and returns what is left on it in the end.
+/// Draws a run on a terminal, with output and ticks in between, and returns the final screen.
 fn live_screen(tape: &Tape, columns: usize, rows: usize) -> String {
     let stage = Stage::new(columns, rows);
     let mut live = stage.live(setting(12));
@@ -38,7 +38,7 @@ fn the_live_display_prints_the_same_lines_as_plain_output() {
     assert_eq!(live_screen(&Tape::busy(), 200, 24), expected.trim_end());
     assert_eq!(live_screen(&Tape::busy(), 200, 5), expected.trim_end());
     assert_eq!(live_screen(&Tape::busy(), 200, 2), expected.trim_end());
-    // Where lines are wrapped, the same letters are there.
+    // Wrapped lines have the same letters.
     let letters = |text: &str| text.split_whitespace().collect::<String>();
     for columns in 20..90 {
         assert_eq!(letters(&live_screen(&Tape::busy(), columns, 9)), letters(&expected));
@@ -63,7 +63,7 @@ fn frames_do_not_come_too_fast() {
         drawn.contains("T001") && drawn.matches("\u{1b}[?2026h").count() == 1,
         "{drawn}"
     );
-    // A clock that was set back is no reason to stand still.
+    // A clock that was set back must not stop the display.
     stage.now.set(at(0));
     live.tick();
     assert_ne!(stage.out.taken(), "");

@@ -41,7 +41,7 @@ fn text_of(rows: &[FrameRow]) -> String {
     rows.iter().map(|row| format!("{}\n", row.text)).collect()
 }
 
-/// Draws without colours, and holds every row to the terminal's size.
+/// Draws without colours, and checks every row against the terminal's size.
 pub(super) fn plain(progress: &Progress, now: Moment, columns_: usize, rows: usize) -> String {
     let size = ScreenSize {
         columns: columns_,
@@ -239,7 +239,7 @@ fn an_end_is_estimated_from_the_second_finished_task_on() {
         .finish(180, "T002", "failed", Some("no"))
         .start(180, "T003", 1, "a");
     let two = progress(&two, setting(10));
-    // Seven tasks of 90 s each, and what is left of one, side by side.
+    // Seven tasks of 90 s each, and the rest of one, in parallel.
     assert_eq!(two.remaining(at(210)), Some((7 * 90 + 60) * 1_000 / 2));
     assert_eq!(two.remaining(at(999)), Some(7 * 90 * 1_000 / 2));
     let paused = Tape::busy().add(299, RunEvent::Paused(RequestRecord::default()));
@@ -262,6 +262,6 @@ fn the_cost_of_a_frame_does_not_grow_with_the_plan() {
         let drawn = plain(&progress, at(40_000), 80, 24);
         assert!(drawn.contains("… and 987 more"), "{drawn}");
     }
-    // A hundred frames take some ten milliseconds; looking at all tasks, with what is drawn of each, would take minutes.
+    // A hundred frames take about ten milliseconds; visiting all tasks for each frame would take minutes.
     assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
 }

@@ -14,7 +14,7 @@ use crate::render::run::lines::json_line;
 use crate::render::run::summary;
 use crate::render::terminal::{Paint, json_text};
 
-/// Text that would do harm wherever it is printed as it is.
+/// Text that is harmful if it is printed unchanged.
 const HOSTILE: &str = "x\u{1b}[2J\u{1b}]0;t\u{7}\r\n\u{9b}31m\u{202e}\u{0}";
 
 fn hostile() -> Tape {

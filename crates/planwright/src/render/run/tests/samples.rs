@@ -1,4 +1,4 @@
-//! Sample runs for tests, and a small terminal that shows what was drawn.
+//! Sample runs for tests, and a small terminal that shows the drawing.
 
 use planwright_run::runs::{
     AttemptRecord, Begun, Finished, Outcome, ProcessStartRecord, Receipt, Resting, RunEndRecord, RunEvent, RunRecord,
@@ -44,7 +44,7 @@ pub(super) fn setting(n_tasks: usize) -> Setting {
     }
 }
 
-/// Records on their way.
+/// A sequence of records.
 #[derive(Default)]
 pub(super) struct Tape {
     pub(super) records: Vec<RunRecord>,
@@ -152,7 +152,7 @@ impl Tape {
         self.add(seconds, RunEvent::Ended(ended))
     }
 
-    /// A run of twelve tasks after a few minutes: three done, one failed, one skipped, three at work, one resting.
+    /// A run of twelve tasks after a few minutes: three done, one failed, one skipped, three running, one resting.
     pub(super) fn busy() -> Self {
         Tape::begin(12, 3)
             .start(2, "T001", 1, "claude")
@@ -180,7 +180,7 @@ impl Tape {
     }
 }
 
-/// A terminal that knows what the live display needs, and takes nothing else.
+/// A terminal with only the features that the live display needs.
 pub(super) struct Screen {
     columns: usize,
     rows: usize,
@@ -204,14 +204,14 @@ impl Screen {
         }
     }
 
-    /// Returns everything that was shown, with what has scrolled away.
+    /// Returns everything that was shown, including scrolled lines.
     pub(super) fn text(&self) -> String {
         let lines = self.lines.iter().map(|line| line.iter().collect::<String>());
         let lines: Vec<String> = lines.map(|line| line.trim_end().to_owned()).collect();
         lines.join("\n").trim_end().to_owned()
     }
 
-    /// Returns whether everything that was changed for a frame is as it was before it.
+    /// Returns whether everything that a frame changed was restored.
     pub(super) fn is_as_before(&self) -> bool {
         self.wraps && !self.is_cursor_hidden && self.column == 0
     }
@@ -250,7 +250,7 @@ impl Screen {
                 self.lines.truncate(self.row + 1);
             }
             (n, 'A') => {
-                // What has scrolled away is out of reach.
+                // Scrolled lines cannot be reached.
                 let top = self.lines.len().saturating_sub(self.rows);
                 self.row = self.row.saturating_sub(n.parse().expect("a number")).max(top);
             }

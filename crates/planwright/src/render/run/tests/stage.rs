@@ -12,7 +12,7 @@ use crate::render::run::words::Moment;
 use crate::render::run::{LiveDisplay, PlainLines, ScreenSize};
 use crate::render::terminal::Paint;
 
-/// A place to write to that can be looked at, and that can break.
+/// A writer that can be read, and that can fail.
 #[derive(Clone, Default)]
 pub(super) struct Shared {
     text: Rc<RefCell<Vec<u8>>>,
