@@ -2,13 +2,16 @@
 
 use std::collections::BTreeSet;
 
+use serde::Deserialize;
+
 use super::GitError;
 use super::answers::{parts, require_id, text_of};
 use super::messages::with_trailers;
 use super::replay::Replay;
 use super::repository::Repository;
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum LandMode {
     /// A fast-forward if the checked-out branch has not moved, otherwise a merge.
     #[default]

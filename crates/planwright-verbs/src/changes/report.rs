@@ -14,8 +14,11 @@ use serde::{Deserialize, Serialize};
 use crate::face::{Exit, Workspace};
 use crate::json::ClaimReport;
 use crate::plans::PlanAccess;
-use crate::text::{cut, one_line, printable, shown_name, unified_diff};
+use crate::text::{cut, one_line, printable, shown_name, some_of, unified_diff};
 use crate::verification::VerifiedReport;
+
+/// How many names of tasks stand in a line.
+const MOST_NAMES: usize = 8;
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -327,7 +330,7 @@ fn step_lines(path: &Path, revised: &Revised) -> Vec<String> {
                 .map(|other| shown_name(&other.task))
                 .collect();
             if !others.is_empty() {
-                lines.push(format!("  {word} with it: {}", listed(&others)));
+                lines.push(format!("  {word} with it: {}", some_of(others.iter(), MOST_NAMES)));
             }
         }
     }
@@ -338,7 +341,7 @@ fn step_lines(path: &Path, revised: &Revised) -> Vec<String> {
         let ready: Vec<String> = ready.iter().map(|name| shown_name(name)).collect();
         match (&access.gate, ready.is_empty()) {
             (Some(_), _) => lines.push(access.gate_words()),
-            (None, false) => lines.push(format!("ready: {}", listed(&ready))),
+            (None, false) => lines.push(format!("ready: {}", some_of(ready.iter(), MOST_NAMES))),
             (None, true) => {}
         }
     }
@@ -400,15 +403,6 @@ fn attempt_words(step: &TaskTransition) -> String {
     match step.attempt {
         Some((n_failed, most)) => format!(" (attempt {n_failed} of {most})"),
         None => String::new(),
-    }
-}
-
-fn listed(names: &[String]) -> String {
-    const MOST: usize = 8;
-    let shown = names.iter().take(MOST).cloned().collect::<Vec<_>>().join(", ");
-    match names.len() {
-        n if n > MOST => format!("{shown} and {} more", n - MOST),
-        _ => shown,
     }
 }
 

@@ -20,7 +20,8 @@ use planwright_run::config::Config;
 use planwright_run::engine::OwnFiles;
 use planwright_run::error_chain::with_causes;
 use planwright_run::files::DiskFiles;
-use planwright_run::git::{Built, GitError, LandMode, LandRequest, Repository, TargetBranch};
+pub use planwright_run::git::LandMode;
+use planwright_run::git::{Built, GitError, LandRequest, Repository, TargetBranch};
 use planwright_run::journal::Receipt;
 use planwright_run::layout::PlanPlace;
 use planwright_run::lock::{self, LockError, LockHolder, PlanLock};
@@ -39,34 +40,11 @@ pub struct LandPlanRequest {
     pub what: Option<String>,
     /// The plan, for its newest run with a branch.
     pub plan: Option<String>,
-    pub mode: LandPlanMode,
+    pub mode: LandMode,
     /// Reports what would land, and changes nothing. Verifies nothing.
     pub dry_run: bool,
     /// Whether the failure of a command includes the end of its output.
     pub with_output: bool,
-}
-
-/// How the work is merged into the branch.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum LandPlanMode {
-    /// By a fast-forward, otherwise by a merge commit.
-    #[default]
-    Auto,
-    Merge,
-    Squash,
-    Rebase,
-}
-
-impl From<LandPlanMode> for LandMode {
-    fn from(mode: LandPlanMode) -> Self {
-        match mode {
-            LandPlanMode::Auto => LandMode::Auto,
-            LandPlanMode::Merge => LandMode::Merge,
-            LandPlanMode::Squash => LandMode::Squash,
-            LandPlanMode::Rebase => LandMode::Rebase,
-        }
-    }
 }
 
 #[derive(Default, Serialize)]
@@ -133,7 +111,7 @@ pub fn land(
     }
     let home = landing.home()?;
     let _only = take_lock(&home)?;
-    let commit = match landing.build(request.mode.into())? {
+    let commit = match landing.build(request.mode)? {
         Built::Nothing => {
             return Ok(LandPlanReport {
                 words: landing.nothing_words(),

@@ -65,9 +65,12 @@ pub(super) fn configured(flags: &[Flag], root: &Path) -> Configuration {
     config::load(root, &surroundings)
 }
 
-pub(super) fn flags_of(request: &RunPlanRequest, on_interrupted: Option<&str>) -> Vec<Flag> {
+/// The name of an option of `run` that is a setting, the setting, and its value in this run.
+type SettingOption = (&'static str, &'static str, Option<String>);
+
+fn setting_options(request: &RunPlanRequest, on_interrupted: Option<&str>) -> [SettingOption; 11] {
     let on_interrupted = on_interrupted.map(str::to_owned);
-    let all = [
+    [
         ("--slots", "run.slots", request.slots.map(|n| n.to_string())),
         ("--attempts", "run.attempts", request.attempts.map(|n| n.to_string())),
         ("--wall-limit", "run.wall_limit", request.wall_limit.clone()),
@@ -79,8 +82,12 @@ pub(super) fn flags_of(request: &RunPlanRequest, on_interrupted: Option<&str>) -
         ("--isolation", "run.isolation", request.isolation.clone()),
         ("--baseline", "verify.baseline", request.baseline.clone()),
         ("--on-interrupted", "run.on_interrupted", on_interrupted),
-    ];
-    let set = all.into_iter().filter_map(|(name, key, value)| {
+    ]
+}
+
+pub(super) fn flags_of(request: &RunPlanRequest, on_interrupted: Option<&str>) -> Vec<Flag> {
+    let all = setting_options(request, on_interrupted).into_iter();
+    let set = all.filter_map(|(name, key, value)| {
         Some(Flag {
             name: name.to_owned(),
             key,
@@ -134,6 +141,15 @@ fn gone_flags(request: &RunPlanRequest) -> Vec<String> {
 /// Returns the options that a command to continue this run repeats: the agent, the isolation, the tasks, and the strictness.
 fn repeated(request: &RunPlanRequest) -> Vec<String> {
     let (asked, mut words) = (&request.asked, Vec::new());
+    let settings = setting_options(request, request.on_interrupted.as_deref());
+    let [
+        (.., slots),
+        (.., attempts),
+        limits @ ..,
+        isolation,
+        baseline,
+        on_interrupted,
+    ] = settings;
     let mut option = |name: &str, value: Option<String>| {
         if let Some(value) = value {
             words.extend([name.to_owned(), value]);
@@ -141,8 +157,8 @@ fn repeated(request: &RunPlanRequest) -> Vec<String> {
     };
     option("--agent", asked.agent.clone());
     option("--arbiter", asked.arbiter.clone());
-    option("-j", request.slots.map(|n| n.to_string()));
-    option("--attempts", request.attempts.map(|n| n.to_string()));
+    option("-j", slots);
+    option("--attempts", attempts);
     for (name, tasks) in [
         ("--only", &request.selection.only),
         ("--from", &request.selection.from),
@@ -153,16 +169,13 @@ fn repeated(request: &RunPlanRequest) -> Vec<String> {
         }
     }
     option("--max-tasks", request.selection.max_tasks.map(|n| n.to_string()));
-    option("--on-interrupted", request.on_interrupted.clone());
-    option("--isolation", request.isolation.clone());
-    option("--baseline", request.baseline.clone());
+    for (name, _, value) in [on_interrupted, isolation, baseline] {
+        option(name, value);
+    }
     option("--branch", asked.branch.clone());
-    option("--wall-limit", request.wall_limit.clone());
-    option("--silence-limit", request.silence_limit.clone());
-    option("--max-cost", request.max_cost.clone());
-    option("--max-tokens", request.max_tokens.clone());
-    option("--max-attempts", request.max_attempts.clone());
-    option("--max-duration", request.max_duration.clone());
+    for (name, _, value) in limits {
+        option(name, value);
+    }
     option("--replan", request.replan.map(|n| n.to_string()));
     option("--by", asked.by.clone());
     option(

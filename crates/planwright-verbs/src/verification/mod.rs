@@ -23,7 +23,7 @@ pub use self::trial::*;
 use crate::configuration::{place_of, sound_config};
 use crate::face::{Failure, Result, Workspace, from_here};
 use crate::plans::FoundPlan;
-use crate::text::{cut, one_line, printable, shown_name, without_sequences};
+use crate::text::{count, cut, one_line, printable, shown_name, without_sequences};
 
 /// How many lines of the end of a failed command's output are shown.
 const MAX_TAIL_LINES: usize = 20;
@@ -171,8 +171,7 @@ impl VerificationVerdict {
         }
         let n_others = self.failures().count() - 1;
         if n_others > 0 {
-            let plural = if n_others == 1 { "" } else { "s" };
-            message.push_str(&format!("\n{n_others} other command{plural} failed too"));
+            message.push_str(&format!("\n{} failed too", count(n_others as u64, "other command")));
         }
         let log = self.logs.as_ref().map(|logs| shown_path(logs.log(number)));
         let log = log.map_or_else(String::new, |log| format!("; all of the output is in {log}"));

@@ -182,11 +182,10 @@ fn verified_words(verified: &[VerifiedReport]) -> Option<String> {
     }
     let receipts = || verified.iter().flat_map(|one| &one.receipts);
     let (n_run, n_failed) = (receipts().count(), receipts().filter(|one| !one.passed).count());
-    let plural = if n_run == 1 { "" } else { "s" };
     match (n_run, n_failed) {
         (0, _) => None,
         (_, 0) => Some(format!("verified by {}", commands_words(receipts()))),
-        (n_run, n_failed) => Some(format!("{n_failed} of {n_run} command{plural} failed")),
+        (n_run, n_failed) => Some(format!("{n_failed} of {} failed", count(n_run as u64, "command"))),
     }
 }
 

@@ -7,7 +7,7 @@ use planwright_verbs::init::{
     Checklist, ExistingConfig, InitObserver, InitReport, InitRequest, InstalledAgent, RepositoryState, TriedCommand,
     init, install_words, names_of,
 };
-use planwright_verbs::text::{cut, one_line};
+use planwright_verbs::text::{count, cut, one_line};
 use planwright_verbs::verification::TrialResult;
 
 use super::answers;
@@ -205,10 +205,7 @@ fn say_no_agent(output: &mut Output) {
 /// Prints the files with open tasks, and the commands that import them.
 fn say_checklists(found: &[Checklist], output: &mut Output) {
     for checklist in found {
-        let tasks = match checklist.n_open {
-            1 => "1 open task".to_owned(),
-            n => format!("{n} open tasks"),
-        };
+        let tasks = count(checklist.n_open as u64, "open task");
         let file = argument(&checklist.file);
         print_line(
             "found: ",

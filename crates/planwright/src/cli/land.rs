@@ -1,7 +1,7 @@
 //! `planwright land`: merges the work of a plan into the checked-out branch, after another verification.
 
 use clap::Args as ClapArgs;
-use planwright_verbs::land::{LandPlanMode, LandPlanRequest, land};
+use planwright_verbs::land::{LandMode, LandPlanRequest, land};
 
 use super::verification_view::VerificationView;
 use super::{Exit, Output, Result};
@@ -53,12 +53,12 @@ struct Mode {
 }
 
 impl Mode {
-    fn mode(&self) -> LandPlanMode {
+    fn mode(&self) -> LandMode {
         match self {
-            Mode { merge: true, .. } => LandPlanMode::Merge,
-            Mode { squash: true, .. } => LandPlanMode::Squash,
-            Mode { rebase: true, .. } => LandPlanMode::Rebase,
-            _ => LandPlanMode::Auto,
+            Mode { merge: true, .. } => LandMode::Merge,
+            Mode { squash: true, .. } => LandMode::Squash,
+            Mode { rebase: true, .. } => LandMode::Rebase,
+            _ => LandMode::Auto,
         }
     }
 }

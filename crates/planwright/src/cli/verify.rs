@@ -1,5 +1,6 @@
 //! `planwright verify`: runs the commands that verify tasks in any state, and changes no task.
 
+use planwright_verbs::text::count;
 use planwright_verbs::verify::{VerifyReport, VerifyRequest, verify};
 
 use super::plan_arg::PlanOption;
@@ -60,7 +61,6 @@ fn summary(report: &VerifyReport) -> String {
     if n_tasks == 0 {
         return "no task is done".to_owned();
     }
-    let plural = if n_tasks == 1 { "" } else { "s" };
     let counts = [
         (report.n_passed, "passed"),
         (report.n_failed, "failed"),
@@ -68,5 +68,5 @@ fn summary(report: &VerifyReport) -> String {
     ];
     let counts = counts.into_iter().filter(|(n, _)| *n > 0);
     let words: Vec<String> = counts.map(|(n, word)| format!("{n} {word}")).collect();
-    format!("{n_tasks} task{plural}: {}", words.join(", "))
+    format!("{}: {}", count(n_tasks as u64, "task"), words.join(", "))
 }

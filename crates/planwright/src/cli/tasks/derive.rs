@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use planwright_verbs::tasks::derive::{DeriveReport, DeriveRequest, derive, prompt};
-use planwright_verbs::text::printable;
+use planwright_verbs::text::{count, printable};
 
 use super::super::planner::{PlannerOptions, PlanningView};
 use super::super::{Exit, Output, Result};
@@ -59,10 +59,9 @@ fn draw(report: &DeriveReport, output: &mut Output) {
         output.remark(&format!("planned with {}", report.effort.words()));
     }
     let kind = if report.draft { ", a draft" } else { "" };
-    let tasks = if report.n_tasks == 1 { "task" } else { "tasks" };
     output.line(&format!(
-        "wrote {}: {} {tasks}{kind}",
+        "wrote {}: {}{kind}",
         printable(&report.out),
-        report.n_tasks
+        count(report.n_tasks as u64, "task")
     ));
 }
