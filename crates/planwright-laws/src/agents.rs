@@ -60,9 +60,12 @@ fn check_verdict(verdict: &AgentVerdict, exit: AgentExit, text: &str) {
     );
     assert!(verdict.denials.len() <= 100);
     assert!(
-        verdict.cost_usd.is_none_or(|cost| cost.is_finite() && cost >= 0.0),
+        verdict
+            .usage
+            .cost_usd
+            .is_none_or(|cost| cost.is_finite() && cost >= 0.0),
         "{:?}",
-        verdict.cost_usd
+        verdict.usage.cost_usd
     );
     match &verdict.outcome {
         AgentOutcome::Done => {

@@ -46,9 +46,9 @@ fn check_file(read: &ResultFile, n_bytes: usize) {
     let in_lists: usize = lists.iter().flat_map(|list| list.iter()).map(String::len).sum();
     assert!(read.output.len() + read.notes.len() + in_lists <= n_bytes);
     assert!(
-        read.cost_usd.is_none_or(|cost| cost.is_finite() && cost >= 0.0),
+        read.usage.cost_usd.is_none_or(|cost| cost.is_finite() && cost >= 0.0),
         "{:?}",
-        read.cost_usd
+        read.usage.cost_usd
     );
     for path in &read.affected_files {
         let steps = path.split(['/', '\\']);

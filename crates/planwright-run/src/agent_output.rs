@@ -228,9 +228,7 @@ fn redact(conclusion: &mut Conclusion, redaction: &Redaction) {
         reflection,
         tools_called,
         session,
-        cost_usd: _,
-        tokens_in: _,
-        tokens_out: _,
+        usage: _,
         denials,
     } = conclusion;
     match end {

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use planwright_core::agent::{AttemptEnd, Conclusion};
+use planwright_core::agent::{AttemptEnd, Conclusion, Usage};
 
 use crate::agent_output::{AgentEndReason, AgentOutput, end_all, environment_of, redaction_of};
 use crate::agent_process::{AgentFiles, AgentProcess};
@@ -21,7 +21,6 @@ use crate::fence::{Fencing, ProcessFolders, TemporaryFolders};
 use crate::files::{Files, write_own};
 use crate::layout::{STATE_FOLDER, make_dated_folder};
 use crate::redaction::Redaction;
-use crate::runs;
 use crate::worker::{
     EndCause, EndedProcess, ProcessExit, ProcessMark, Spec, StartError, StopManner, WorkerEvent, Workers,
 };
@@ -100,12 +99,8 @@ pub struct AgentAnswer {
     pub text: String,
     /// Whether the text is as long as there was room for: there may have been more.
     pub is_cut: bool,
-    /// What it cost in US dollars, where the agent tells.
-    pub cost_usd: Option<f64>,
-    /// Tokens sent, where the agent tells.
-    pub tokens_in: Option<u64>,
-    /// Tokens received, where the agent tells.
-    pub tokens_out: Option<u64>,
+    /// What it cost.
+    pub usage: Usage,
     /// How long it took.
     pub duration: Duration,
     /// The tools that the agent was denied, by name, although it answered.
@@ -375,13 +370,6 @@ impl AgentQuery<'_> {
     }
 }
 
-impl AgentAnswer {
-    /// Returns tokens sent and received, where the agent tells.
-    pub fn tokens(&self) -> Option<[u64; 2]> {
-        runs::tokens(self.tokens_in, self.tokens_out)
-    }
-}
-
 /// Returns why there is no answer of an agent that could not be started.
 pub(crate) fn not_started(agent: &str, error: StartError) -> AgentQueryError {
     let agent = agent.to_owned();
@@ -470,9 +458,7 @@ impl Listening {
             // A character is not cut in two.
             is_cut: text.len().saturating_add(3) >= self.limits.max_answer,
             text,
-            cost_usd: conclusion.cost_usd,
-            tokens_in: conclusion.tokens_in,
-            tokens_out: conclusion.tokens_out,
+            usage: conclusion.usage,
             duration: ended.duration,
             denials: conclusion.denials,
         })

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
+use planwright_core::agent::Usage;
 use planwright_core::convert::PlanningRequest;
 use planwright_core::convert::rules::REFUSED;
 use planwright_core::diagnostic::Diagnostic;
@@ -25,7 +26,6 @@ use crate::config::{Config, chain_of};
 use crate::fallback::{Continuation, Fallback, ProviderLimits, reported_wait};
 use crate::fence::Fencing;
 use crate::files::DiskFiles;
-use crate::runs;
 use crate::worker::Workers;
 
 /// How often an answer that cannot be used is sent back.
@@ -62,9 +62,7 @@ impl AnswerSource for FixedAnswer {
         Ok(AgentAnswer {
             text: std::mem::take(&mut self.0),
             is_cut: false,
-            cost_usd: None,
-            tokens_in: None,
-            tokens_out: None,
+            usage: Usage::default(),
             duration: Duration::ZERO,
             denials: Vec::new(),
         })
@@ -172,31 +170,14 @@ impl Planner<'_> {
 pub struct Effort {
     /// How often the planner was asked.
     pub n_asked: u32,
-    /// What it cost in US dollars, where the agent tells.
-    pub cost_usd: Option<f64>,
-    /// Tokens sent, where the agent tells.
-    pub tokens_in: Option<u64>,
-    /// Tokens received, where the agent tells.
-    pub tokens_out: Option<u64>,
+    /// What it cost.
+    pub usage: Usage,
 }
 
 impl Effort {
-    /// Returns tokens sent and received, where the agent tells.
-    pub fn tokens(&self) -> Option<[u64; 2]> {
-        runs::tokens(self.tokens_in, self.tokens_out)
-    }
-
     fn add(&mut self, answer: &AgentAnswer) {
         self.n_asked += 1;
-        let sum = |known: Option<u64>, more: Option<u64>| match (known, more) {
-            (None, None) => None,
-            (known, more) => Some(known.unwrap_or(0).saturating_add(more.unwrap_or(0))),
-        };
-        self.tokens_in = sum(self.tokens_in, answer.tokens_in);
-        self.tokens_out = sum(self.tokens_out, answer.tokens_out);
-        if let Some(cost) = answer.cost_usd {
-            self.cost_usd = Some(self.cost_usd.unwrap_or(0.0) + cost);
-        }
+        self.usage = self.usage.with(answer.usage);
     }
 }
 

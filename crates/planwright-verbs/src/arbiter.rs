@@ -235,9 +235,9 @@ fn answered(arbiter: &str, decision: Decision, answer: &AgentAnswer) -> ArbiterA
         agent: decision.agent,
         reason: Some(decision.reason),
         fallback: None,
-        cost_usd: answer.cost_usd,
-        tokens_in: answer.tokens_in,
-        tokens_out: answer.tokens_out,
+        cost_usd: answer.usage.cost_usd,
+        tokens_in: answer.usage.tokens_in,
+        tokens_out: answer.usage.tokens_out,
         milliseconds: u64::try_from(answer.duration.as_millis()).ok(),
     }
 }

@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 
 use super::signs::{self, Sign};
-use super::{AgentEvent, AgentOutcome, MAX_HEARD};
+use super::usage::added;
+use super::{AgentEvent, AgentOutcome, MAX_HEARD, Usage};
 use crate::document::{NodeKind, NodeRef};
 
 /// The longest text that is shown live or given as a reason, in bytes.
@@ -58,9 +59,7 @@ pub(super) struct OutputSummary {
     heard: Vec<AgentEvent>,
     pub(super) session: Option<String>,
     pub(super) message: String,
-    pub(super) cost_usd: Option<f64>,
-    pub(super) tokens_in: Option<u64>,
-    pub(super) tokens_out: Option<u64>,
+    pub(super) usage: Usage,
     pub(super) denials: Vec<String>,
     /// Set while the agent waits for its provider, and cleared when it goes on.
     pub(super) limited: Option<Limit>,
@@ -77,9 +76,7 @@ impl OutputSummary {
             heard: Vec::new(),
             session: None,
             message: String::new(),
-            cost_usd: None,
-            tokens_in: None,
-            tokens_out: None,
+            usage: Usage::default(),
             denials: Vec::new(),
             limited: None,
             is_looping: false,
@@ -220,22 +217,19 @@ impl OutputSummary {
 
     /// Adds tokens to those that were counted before.
     pub(super) fn add_tokens(&mut self, tokens_in: Option<u64>, tokens_out: Option<u64>) {
-        self.tokens_in = added(self.tokens_in, tokens_in);
-        self.tokens_out = added(self.tokens_out, tokens_out);
+        self.usage = self.usage.with(Usage {
+            tokens_in,
+            tokens_out,
+            cost_usd: None,
+        });
     }
 
     /// Adds to what was spent before.
-    pub(super) fn add_cost(&mut self, cost: Option<f64>) {
-        if let Some(cost) = cost {
-            self.cost_usd = Some(self.cost_usd.unwrap_or(0.0) + cost);
-        }
-    }
-}
-
-fn added(before: Option<u64>, more: Option<u64>) -> Option<u64> {
-    match (before, more) {
-        (Some(before), Some(more)) => Some(before.saturating_add(more)),
-        (before, more) => before.or(more),
+    pub(super) fn add_cost(&mut self, cost_usd: Option<f64>) {
+        self.usage = self.usage.with(Usage {
+            cost_usd,
+            ..Usage::default()
+        });
     }
 }
 
@@ -304,7 +298,8 @@ pub(super) fn count(object: NodeRef<'_>, key: &str) -> Option<u64> {
 
 /// Returns the sum of those members that are there.
 pub(super) fn sum(object: NodeRef<'_>, keys: &[&str]) -> Option<u64> {
-    keys.iter().fold(None, |sum, key| added(sum, count(object, key)))
+    keys.iter()
+        .fold(None, |sum, key| added(sum, count(object, key), u64::saturating_add))
 }
 
 /// Returns a member that is a sum of money.

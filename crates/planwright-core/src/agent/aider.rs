@@ -93,9 +93,9 @@ fn count_tokens(line: &str, summary: &mut OutputSummary) {
     };
     summary.add_tokens(before("sent").and_then(quantity), before("received").and_then(quantity));
     let cost = before("session").and_then(|cost| cost.parse::<f64>().ok());
-    summary.cost_usd = cost
+    summary.usage.cost_usd = cost
         .filter(|cost| cost.is_finite() && *cost >= 0.0)
-        .or(summary.cost_usd);
+        .or(summary.usage.cost_usd);
 }
 
 /// Reads `89`, `1,234`, `2.1k`, `1.2M`.

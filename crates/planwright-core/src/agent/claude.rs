@@ -80,10 +80,10 @@ impl Claude {
             summary.add_to_message(&message);
         }
         if let Some(usage) = object(event, "usage") {
-            summary.tokens_in = sum(usage, self.tokens_in);
-            summary.tokens_out = count(usage, "output_tokens");
+            summary.usage.tokens_in = sum(usage, self.tokens_in);
+            summary.usage.tokens_out = count(usage, "output_tokens");
         }
-        summary.cost_usd = money(event, "total_cost_usd").or(summary.cost_usd);
+        summary.usage.cost_usd = money(event, "total_cost_usd").or(summary.usage.cost_usd);
         let denials = event.get("permission_denials").into_iter().flat_map(NodeRef::elements);
         for denial in denials {
             let tool = text(denial, "tool_name").or_else(|| denial.text().map(|name| name.into_owned()));

@@ -1,7 +1,7 @@
 //! Draws one conclusion from an agent's output and its result file.
 
 use super::result_file::{ResultFile, ResultStatus};
-use super::{AgentOutcome, AgentVerdict, EventFormat};
+use super::{AgentOutcome, AgentVerdict, EventFormat, Usage};
 
 /// How an attempt ended, all things considered but verification.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,12 +70,8 @@ pub struct Conclusion {
     pub tools_called: Vec<String>,
     /// The agent's session.
     pub session: Option<String>,
-    /// Cost in US dollars: what the command line counted, else what the result file says.
-    pub cost_usd: Option<f64>,
-    /// Tokens sent, by the same rule.
-    pub tokens_in: Option<u64>,
-    /// Tokens received, by the same rule.
-    pub tokens_out: Option<u64>,
+    /// What the command line counted, else what the result file says.
+    pub usage: Usage,
     /// The tools that were denied.
     pub denials: Vec<String>,
 }
@@ -87,12 +83,11 @@ pub fn conclude(verdict: AgentVerdict, file: Option<ResultFile>, format: EventFo
         Some(file) => with_file(&verdict, file, format),
         None => (end_of(verdict.outcome), basis_of(format)),
     };
-    let (output, affected_files, notes, cost, found, own) = match file {
+    let (output, affected_files, notes, usage, found, own) = match file {
         Some(file) => {
-            let cost = (file.cost_usd, file.tokens_in, file.tokens_out);
             let found = (file.discoveries, file.proposed_tasks);
             let own = (file.reflection, file.tools_called);
-            (file.output, file.affected_files, file.notes, cost, found, own)
+            (file.output, file.affected_files, file.notes, file.usage, found, own)
         }
         None => Default::default(),
     };
@@ -113,9 +108,7 @@ pub fn conclude(verdict: AgentVerdict, file: Option<ResultFile>, format: EventFo
         reflection,
         tools_called,
         session: verdict.session,
-        cost_usd: verdict.cost_usd.or(cost.0),
-        tokens_in: verdict.tokens_in.or(cost.1),
-        tokens_out: verdict.tokens_out.or(cost.2),
+        usage: verdict.usage.or(usage),
         denials: verdict.denials,
     }
 }

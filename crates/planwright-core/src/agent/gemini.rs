@@ -48,8 +48,8 @@ impl Gemini {
 
     fn result(&mut self, event: NodeRef<'_>, summary: &mut OutputSummary) {
         if let Some(stats) = object(event, "stats") {
-            summary.tokens_in = count(stats, "input_tokens");
-            summary.tokens_out = count(stats, "output_tokens");
+            summary.usage.tokens_in = count(stats, "input_tokens");
+            summary.usage.tokens_out = count(stats, "output_tokens");
         }
         if is(event, "status", "success") {
             self.closing_status = Some(ClosingStatus::Well);

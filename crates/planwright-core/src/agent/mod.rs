@@ -13,7 +13,7 @@
 //! listener.line(r#"{"type":"result","is_error":false,"total_cost_usd":0.25}"#);
 //! let verdict = listener.finish(AgentExit::Code(0));
 //! assert_eq!(verdict.outcome, AgentOutcome::Done);
-//! assert_eq!(verdict.cost_usd, Some(0.25));
+//! assert_eq!(verdict.usage.cost_usd, Some(0.25));
 //!
 //! // Without its closing event an agent has not said that it is done.
 //! let mut listener = Listener::new(EventFormat::Claude);
@@ -34,6 +34,7 @@ mod plain;
 pub mod result_file;
 pub mod rules;
 mod signs;
+mod usage;
 
 use std::fmt;
 
@@ -43,6 +44,7 @@ pub use clock_time::{ClockTime, clock_time_in};
 pub use conclude::{AttemptEnd, Basis, Conclusion, conclude};
 use events::{OutputLine, Splitter};
 pub use result_file::ResultFile;
+pub use usage::Usage;
 
 /// The longest text of an agent that is kept as its final message, in bytes, unless there is to be more room.
 pub const MAX_MESSAGE: usize = 64 * 1024;
@@ -195,12 +197,8 @@ pub struct AgentVerdict {
     pub final_message: String,
     /// The session, where the agent names it.
     pub session: Option<String>,
-    /// What it cost in US dollars, where the agent tells.
-    pub cost_usd: Option<f64>,
-    /// Tokens sent, where the agent tells.
-    pub tokens_in: Option<u64>,
-    /// Tokens received, where the agent tells.
-    pub tokens_out: Option<u64>,
+    /// What it reports of its cost.
+    pub usage: Usage,
     /// The tools that were denied, by name; at most a hundred.
     pub denials: Vec<String>,
 }
@@ -295,9 +293,7 @@ impl Listener {
             outcome,
             final_message: summary.message,
             session: summary.session,
-            cost_usd: summary.cost_usd,
-            tokens_in: summary.tokens_in,
-            tokens_out: summary.tokens_out,
+            usage: summary.usage,
             denials: summary.denials,
         }
     }

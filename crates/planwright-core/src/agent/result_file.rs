@@ -11,6 +11,7 @@
 //! ```
 
 use super::rules::{RESULT_FIELD, RESULT_PATH, RESULT_STOP, RESULT_TOO_LARGE, RESULT_UNKNOWN_MEMBER, RESULT_VERSION};
+use super::usage::Usage;
 use crate::diagnostic::{Diagnostic, Severity, nearest, push_bounded, sort};
 use crate::document::{NodeKind, NodeRef, json};
 use crate::text::{SourceText, Span, visible};
@@ -116,12 +117,8 @@ pub struct ResultFile {
     pub reflection: String,
     /// The tools that it used, by name.
     pub tools_called: Vec<String>,
-    /// What it cost in US dollars.
-    pub cost_usd: Option<f64>,
-    /// Tokens sent.
-    pub tokens_in: Option<u64>,
-    /// Tokens received.
-    pub tokens_out: Option<u64>,
+    /// What it cost.
+    pub usage: Usage,
     /// What is strange about it without making it useless.
     pub warnings: Vec<Diagnostic>,
 }
@@ -192,9 +189,11 @@ impl ResultFileReader {
             output: self.text(root, "output").unwrap_or_default(),
             affected_files: self.paths(root),
             notes: self.text(root, "notes").unwrap_or_default(),
-            cost_usd: cost.and_then(|cost| self.amount(cost, "usd")),
-            tokens_in: cost.and_then(|cost| self.whole(cost, "tokens_in")),
-            tokens_out: cost.and_then(|cost| self.whole(cost, "tokens_out")),
+            usage: Usage {
+                cost_usd: cost.and_then(|cost| self.amount(cost, "usd")),
+                tokens_in: cost.and_then(|cost| self.whole(cost, "tokens_in")),
+                tokens_out: cost.and_then(|cost| self.whole(cost, "tokens_out")),
+            },
             stop_condition: stop_condition.filter(|condition| !condition.trim().is_empty()),
             discoveries: self.items(root, "discoveries", NodeKind::String),
             proposed_tasks: self.items(root, "proposed_tasks", NodeKind::Object),

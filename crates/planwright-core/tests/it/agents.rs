@@ -1,6 +1,6 @@
 //! What agents print, line by line, and what planwright makes of it: successes, and every known way to fail.
 
-use planwright_core::agent::{AgentEvent, AgentExit, AgentOutcome, AgentVerdict, EventFormat, Listener};
+use planwright_core::agent::{AgentEvent, AgentExit, AgentOutcome, AgentVerdict, EventFormat, Listener, Usage};
 
 use EventFormat::{Aider, Claude, Codex, Gemini, Opencode, Plain, Qwen};
 
@@ -52,9 +52,11 @@ fn claude_is_done_when_its_result_reports_success() {
         outcome: AgentOutcome::Done,
         final_message: "Wrote a.txt.".to_owned(),
         session: Some("s-1".to_owned()),
-        cost_usd: Some(0.25),
-        tokens_in: Some(3210),
-        tokens_out: Some(42),
+        usage: Usage {
+            cost_usd: Some(0.25),
+            tokens_in: Some(3210),
+            tokens_out: Some(42),
+        },
         denials: Vec::new(),
     };
     assert_eq!(verdict, expected);
@@ -268,7 +270,11 @@ fn codex_is_done_when_its_turn_completes() {
     assert_eq!(verdict.final_message, "Added a.rs.");
     assert_eq!(verdict.session.as_deref(), Some("t-9"));
     assert_eq!(
-        (verdict.tokens_in, verdict.tokens_out, verdict.cost_usd),
+        (
+            verdict.usage.tokens_in,
+            verdict.usage.tokens_out,
+            verdict.usage.cost_usd
+        ),
         (Some(500), Some(60), None)
     );
     let (heard, _) = listen(Codex, &output, OK);
@@ -371,7 +377,7 @@ fn gemini_is_done_when_its_status_is_success() {
     let verdict = check(Gemini, &format!("{GEMINI_WORK}{result}"), OK, "done");
     assert_eq!(verdict.final_message, "Wrote b.txt.");
     assert_eq!(verdict.session.as_deref(), Some("g-1"));
-    assert_eq!((verdict.tokens_in, verdict.tokens_out), (Some(7), Some(8)));
+    assert_eq!((verdict.usage.tokens_in, verdict.usage.tokens_out), (Some(7), Some(8)));
     let (heard, _) = listen(Gemini, GEMINI_WORK, OK);
     assert_eq!(heard.last(), Some(&AgentEvent::Text("Wrote b.txt.".to_owned())));
     check(Gemini, &format!("{GEMINI_WORK}{result}"), ONE, "broken");
@@ -455,8 +461,11 @@ fn opencode_is_done_when_its_last_step_stops() {
     let verdict = check(Opencode, &output, OK, "done");
     assert_eq!(verdict.final_message, "Wrote c.txt.");
     assert_eq!(verdict.session.as_deref(), Some("o-1"));
-    assert_eq!((verdict.tokens_in, verdict.tokens_out), (Some(11), Some(11)));
-    assert_eq!(verdict.cost_usd, Some(1.0));
+    assert_eq!(
+        (verdict.usage.tokens_in, verdict.usage.tokens_out),
+        (Some(11), Some(11))
+    );
+    assert_eq!(verdict.usage.cost_usd, Some(1.0));
     check(
         Opencode,
         &format!("{OPENCODE_WORK}{}", opencode_step("tool-calls", 5)),
@@ -536,7 +545,11 @@ fn qwen_has_its_own_signs() {
     let result = r#""subtype":"success","is_error":false,"result":"Done it.","usage":{"input_tokens":90,"cache_read_input_tokens":80,"output_tokens":9}"#;
     let verdict = check(Qwen, &claude(result), OK, "done");
     assert_eq!(
-        (verdict.tokens_in, verdict.tokens_out, verdict.cost_usd),
+        (
+            verdict.usage.tokens_in,
+            verdict.usage.tokens_out,
+            verdict.usage.cost_usd
+        ),
         (Some(90), Some(9), None)
     );
     assert_eq!(verdict.final_message, "Done it.");
@@ -580,8 +593,11 @@ pub(crate) const AIDER_WORK: &str = "Aider v0.86\nhello.py\nTokens: 2.1k sent, 8
 #[test]
 fn aider_is_done_when_it_applied_an_edit() {
     let verdict = check(Aider, AIDER_WORK, OK, "done");
-    assert_eq!((verdict.tokens_in, verdict.tokens_out), (Some(3100), Some(100)));
-    assert_eq!(verdict.cost_usd, Some(0.03));
+    assert_eq!(
+        (verdict.usage.tokens_in, verdict.usage.tokens_out),
+        (Some(3100), Some(100))
+    );
+    assert_eq!(verdict.usage.cost_usd, Some(0.03));
     assert!(verdict.final_message.contains("Applied edit to hello.py"));
     check(
         Aider,

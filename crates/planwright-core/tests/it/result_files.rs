@@ -7,7 +7,7 @@ use planwright_core::agent::result_file::{
     COST_MEMBERS, MAX_RESULT_BYTES, MEMBERS, ResultMember, ResultStatus, SCHEMA,
 };
 use planwright_core::agent::{
-    AgentOutcome, AgentVerdict, AttemptEnd, Basis, Conclusion, EventFormat, ResultFile, conclude, rules,
+    AgentOutcome, AgentVerdict, AttemptEnd, Basis, Conclusion, EventFormat, ResultFile, Usage, conclude, rules,
 };
 use planwright_core::diagnostic::Diagnostic;
 use planwright_core::text::SourceText;
@@ -64,15 +64,17 @@ fn everything_in_a_file_is_read() {
         proposed_tasks: vec!["{\"description\": \"Fill it\"}".to_owned()],
         reflection: "It went well.".to_owned(),
         tools_called: vec!["Edit".to_owned()],
-        cost_usd: Some(0.5),
-        tokens_in: Some(10),
-        tokens_out: Some(2),
+        usage: Usage {
+            cost_usd: Some(0.5),
+            tokens_in: Some(10),
+            tokens_out: Some(2),
+        },
         warnings: Vec::new(),
     };
     assert_eq!(ResultFile::read(FULL), Ok(expected));
     let least = ResultFile::read("\u{feff}{\"planwright_result\": 1, \"outcome\": \"failed\"}\n").expect("a good file");
     assert_eq!(
-        (least.report, least.output.as_str(), least.cost_usd),
+        (least.report, least.output.as_str(), least.usage.cost_usd),
         (ResultStatus::Failed, "", None)
     );
 }
@@ -204,9 +206,11 @@ fn verdict(outcome: AgentOutcome) -> AgentVerdict {
         outcome,
         final_message: "I am happy.".to_owned(),
         session: Some("s".to_owned()),
-        cost_usd: None,
-        tokens_in: Some(7),
-        tokens_out: None,
+        usage: Usage {
+            cost_usd: None,
+            tokens_in: Some(7),
+            tokens_out: None,
+        },
         denials: Vec::new(),
     }
 }
@@ -292,7 +296,7 @@ fn output_and_result_file_are_combined() {
     assert_eq!(found.output, "Made it.");
     assert_eq!(found.affected_files, ["src/a.rs", "b c.txt"]);
     assert_eq!(
-        (found.cost_usd, found.tokens_in, found.tokens_out),
+        (found.usage.cost_usd, found.usage.tokens_in, found.usage.tokens_out),
         (Some(0.5), Some(7), Some(2))
     );
     assert_eq!(found.session.as_deref(), Some("s"));

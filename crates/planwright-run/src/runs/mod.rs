@@ -12,7 +12,6 @@ pub(crate) use live::holder_of_id;
 pub use live::{LiveRun, RunLock, holder, live_runs};
 pub use log::{Follower, Resumed, RunLog, header, records};
 pub use place::{AttemptPlace, RunPlace, list, runs_folder};
-pub(crate) use record::tokens;
 pub use record::{
     AgentChoiceRecord, Approved, AttemptRecord, Begun, CandidateRecord, Conditions, Conflicted, Drifted, Finished,
     HeldWork, IsolationMode, LandingRecord, LogCut, Merged, MovedTask, Outcome, PlanEditRecord, ProcessStartRecord,

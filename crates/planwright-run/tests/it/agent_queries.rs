@@ -92,7 +92,7 @@ fn the_final_message_of_a_format_is_the_answer_and_its_cost_is_known() {
     );
     assert_eq!(answer.text, "blue");
     assert_eq!(
-        (answer.cost_usd, answer.tokens_in, answer.tokens_out),
+        (answer.usage.cost_usd, answer.usage.tokens_in, answer.usage.tokens_out),
         (Some(0.25), Some(10), Some(2))
     );
 }

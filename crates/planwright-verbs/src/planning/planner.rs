@@ -348,9 +348,9 @@ impl From<Effort> for EffortReport {
     fn from(effort: Effort) -> Self {
         EffortReport {
             asked: effort.n_asked,
-            cost_usd: effort.cost_usd,
-            tokens_in: effort.tokens_in,
-            tokens_out: effort.tokens_out,
+            cost_usd: effort.usage.cost_usd,
+            tokens_in: effort.usage.tokens_in,
+            tokens_out: effort.usage.tokens_out,
         }
     }
 }

@@ -141,7 +141,7 @@ impl PlanVersions<'_> {
         self.course.replanned = Some(replanned.how);
         self.course.n_replans += 1;
         let (effort, spent) = (replanned.effort, &mut self.course.spent);
-        spent.pay(effort.cost_usd, effort.tokens());
+        spent.pay(effort.usage.cost_usd, effort.usage.tokens());
         spent.pass(u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX));
         self.observer.replanned(&self.found, &replanned.report);
         Ok(None)

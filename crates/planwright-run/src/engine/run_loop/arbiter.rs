@@ -240,8 +240,8 @@ fn chosen(arbiter: &str, task: &str, answer: Option<&AgentAnswer>) -> AgentChoic
         task: task.to_owned(),
         arbiter: arbiter.to_owned(),
         milliseconds: answer.and_then(|answer| u64::try_from(answer.duration.as_millis()).ok()),
-        cost_usd: answer.and_then(|answer| answer.cost_usd),
-        tokens: answer.and_then(AgentAnswer::tokens),
+        cost_usd: answer.and_then(|answer| answer.usage.cost_usd),
+        tokens: answer.and_then(|answer| answer.usage.tokens()),
         ..AgentChoiceRecord::default()
     }
 }

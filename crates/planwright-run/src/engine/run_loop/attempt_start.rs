@@ -6,7 +6,7 @@ use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use planwright_core::agent::{AttemptEnd, Basis, Conclusion};
+use planwright_core::agent::{AttemptEnd, Basis, Conclusion, Usage};
 use planwright_core::plan::{State, Task, Verb};
 use planwright_core::prompt::{DEFAULT_MAX_BYTES, Prompt, PromptContext};
 use planwright_core::schedule::ScheduleEvent;
@@ -190,9 +190,7 @@ impl RunLoop<'_> {
             reflection: None,
             tools_called: Vec::new(),
             session: unlanded.session,
-            cost_usd: None,
-            tokens_in: None,
-            tokens_out: None,
+            usage: Usage::default(),
             denials: Vec::new(),
         };
         self.record_cost(RunEvent::Finished(Finished {

@@ -16,7 +16,7 @@ use crate::config::OnProtected;
 use crate::failure_line::failure_line;
 use crate::fallback::grown;
 use crate::runs::state::verification_failure;
-use crate::runs::{self, Finished, Outcome, Projected, Receipt, RemarkKind, RunEvent};
+use crate::runs::{Finished, Outcome, Projected, Receipt, RemarkKind, RunEvent};
 use crate::verify;
 use crate::worker::{EndedProcess, ProcessExit};
 
@@ -321,8 +321,8 @@ pub(super) fn finished(
         files: conclusion.affected_files.clone(),
         exit,
         milliseconds: u64::try_from(clock::shown(ended.duration).as_millis()).ok(),
-        cost_usd: conclusion.cost_usd,
-        tokens: runs::tokens(conclusion.tokens_in, conclusion.tokens_out),
+        cost_usd: conclusion.usage.cost_usd,
+        tokens: conclusion.usage.tokens(),
         session: conclusion.session.clone(),
         discoveries: conclusion.discoveries.clone(),
         limited_for: None,

@@ -17,7 +17,7 @@ use crate::config::{NoChanges, OnProtected};
 use crate::fallback::{Continuation, reported_wait};
 use crate::faults;
 use crate::git::Candidate;
-use crate::runs::{self, Finished, Outcome, RemarkKind, RunEvent, Spent};
+use crate::runs::{Finished, Outcome, RemarkKind, RunEvent, Spent};
 use crate::worker::{self, EndCause, EndedProcess, ProcessExit, StopManner};
 
 enum AttemptVerdict {
@@ -348,10 +348,7 @@ pub(super) fn processes(n: usize) -> String {
 
 fn spent_by(ended: &EndedProcess, conclusion: &Conclusion) -> Spent {
     let mut spent = Spent::default();
-    spent.pay(
-        conclusion.cost_usd,
-        runs::tokens(conclusion.tokens_in, conclusion.tokens_out),
-    );
+    spent.pay(conclusion.usage.cost_usd, conclusion.usage.tokens());
     spent.pass(u64::try_from(clock::shown(ended.duration).as_millis()).unwrap_or(u64::MAX));
     spent
 }

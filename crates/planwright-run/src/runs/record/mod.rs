@@ -18,7 +18,6 @@ use crate::journal::line::is_false;
 pub use crate::journal::Receipt;
 pub use landing::{CandidateRecord, Conditions, Conflicted, HeldWork, LandingRecord, Merged};
 pub use spent::Spent;
-pub(crate) use spent::tokens;
 pub use words::{IsolationMode, Outcome, RemarkKind, RunStanding, StopReason};
 
 #[derive(Clone, Debug)]

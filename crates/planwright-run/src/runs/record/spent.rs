@@ -39,11 +39,3 @@ impl Spent {
         sum
     }
 }
-
-/// Returns the tokens that an agent reported, sent and received; none where it reported none.
-pub(crate) fn tokens(sent: Option<u64>, received: Option<u64>) -> Option<[u64; 2]> {
-    match (sent, received) {
-        (None, None) => None,
-        (sent, received) => Some([sent.unwrap_or(0), received.unwrap_or(0)]),
-    }
-}
