@@ -301,6 +301,7 @@ fn a_budget_holds_over_a_signal_and_may_be_raised() {
     let run = workspace.begins(&[]);
     workspace.until_log("started b");
     run.signal("TERM");
+    workspace.until_log("stopping");
     workspace.give("go");
     run.ends().exits(143);
     workspace.runs(&[]).exits(1).says("budget");
