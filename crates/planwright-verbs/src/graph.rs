@@ -62,7 +62,7 @@ pub fn graph(workspace: &Workspace, request: &GraphRequest) -> Result<GraphRepor
     let name = |ix: u32| plan.task_name(ix as usize).into_owned();
     let tasks = plan.tasks().iter().enumerate().map(|(ix, task)| GraphTask {
         task: plan.task_name(ix).into_owned(),
-        title: plan.task_title(task).to_owned(),
+        title: plan.task_subject(task).to_owned(),
         status: task.status.as_str(),
         level: graph.as_ref().map(|graph| graph.level(ix)),
         critical: critical.contains_key(&ix),

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use super::names::folded;
+use super::names::{folded, key_words};
 use super::raw::{RawPlan, RawTask, Reference};
 
 const WORDS: [&str; 6] = ["needs", "requires", "after", "builds on", "once", "follows"];
@@ -20,9 +20,14 @@ pub(super) fn read_bracketed_titles(plan: &mut RawPlan) {
     });
     let titles: Vec<String> = titles.collect();
     let mut places: HashMap<String, Vec<usize>> = HashMap::new();
+    let mut words: HashMap<String, Vec<usize>> = HashMap::new();
     for (task_ix, title) in titles.iter().enumerate() {
         places.entry(folded(title)).or_default().push(task_ix);
+        for word in key_words(title) {
+            words.entry(word).or_default().push(task_ix);
+        }
     }
+    let mut guess = None;
     for (task_ix, bracket) in brackets.into_iter().enumerate() {
         let (Some((title, names)), Some(raw)) = (bracket, plan.tasks.get_mut(task_ix)) else {
             continue;
@@ -34,22 +39,51 @@ pub(super) fn read_bracketed_titles(plan: &mut RawPlan) {
             Some([only]) if *only != task_ix => Some(*only),
             _ => None,
         };
+        // "(after the export)" names "Export the icons", where no other title has these words.
+        let place_of = |name: &str| match place_of(name) {
+            Some(on) => Some((on, true)),
+            None => Some((alike(&words, name, task_ix)?, false)),
+        };
         let parts = names.split([',', '&', '+']).flat_map(|part| part.split(" and "));
         let parts = parts.map(str::trim).filter(|part| !part.is_empty());
-        let Some(on) = parts.map(place_of).collect::<Option<Vec<usize>>>() else {
+        let Some(on) = parts.map(place_of).collect::<Option<Vec<(usize, bool)>>>() else {
             continue;
         };
         let place = raw.task.place;
+        guess = guess.or(Some(place).filter(|_| on.iter().any(|(_, is_exact)| !is_exact)));
         let references = on
             .into_iter()
-            .filter_map(|on| Some(Reference::certain(titles.get(on)?, place)));
+            .filter_map(|(on, _)| Some(Reference::certain(titles.get(on)?, place)));
         raw.dependencies = Some(references.collect());
         let whole = std::mem::replace(&mut raw.task.title, title);
         if raw.task.description.is_empty() {
             raw.task.description = whole;
         }
     }
+    if let Some(place) = guess {
+        plan.guess(
+            place,
+            "words in brackets are read as the names of tasks whose titles have these words",
+        );
+    }
 }
+
+/// Returns the only earlier task whose title has all words of a name.
+fn alike(words: &HashMap<String, Vec<usize>>, name: &str, own: usize) -> Option<usize> {
+    let with = key_words(name);
+    let with = with.iter().map(|word| words.get(word).map_or(&[][..], Vec::as_slice));
+    let with: Vec<&[usize]> = with.collect();
+    let fewest = with.iter().min_by_key(|tasks| tasks.len())?;
+    let has_all = |task: &&usize| **task < own && with.iter().all(|tasks| tasks.binary_search(task).is_ok());
+    let mut shared = fewest.iter().take(MAX_ALIKE + 1).filter(has_all);
+    shared
+        .next()
+        .copied()
+        .filter(|_| fewest.len() <= MAX_ALIKE && shared.next().is_none())
+}
+
+/// How many titles with one word are compared.
+const MAX_ALIKE: usize = 50;
 
 /// Returns the title before a bracket with possible dependencies, and the names in it.
 fn bracket_of(raw: &RawTask) -> Option<(String, String)> {

@@ -1,32 +1,39 @@
 //! Decides which part of an answer is the plan: the only candidate, a corrected one, or none if two are equally probable.
 
+use std::collections::HashSet;
+
 use super::choice::{
-    EmptyAnswer, Labels, OutlineCandidate, PartKind, cut_off, draw_edges, empty_list, joined, left_out_between,
-    nothing, nothing_but, one_of, single_tasks, two_plans,
+    EmptyAnswer, Labels, OtherList, OutlineCandidate, PartKind, compare_with_lists, cut_off, draw_edges, empty_list,
+    joined, left_out_between, nothing, nothing_but, one_of, single_tasks, two_plans,
 };
 use super::cleanup::cleaned;
-use super::dependency_sentences::arrows_lead_to_dependencies;
+use super::dependency_sentences::{arrows_lead_to_dependencies, statements};
 use super::dot;
 use super::ends::ends_as_cut;
 use super::goal::goal_above;
 use super::json_in_text::json_within;
 use super::json_values::SyntaxProblem;
 use super::lists::{self, Lists};
-use super::markdown_lines::LineKind;
-use super::markdown_lines::lines;
+use super::mapped_text::MappedText;
+use super::markdown_lines::{LineKind, MarkdownLine, lines};
 use super::mermaid;
-use super::raw::RawPlan;
+use super::names::one_line;
+use super::other_markup::{as_markdown, is_diff_of_items};
+use super::phrases::{changes_task, is_refusal};
+use super::raw::{RawPlan, RawTask, Reference};
 use super::resolve::resolve;
-use super::rules::{GUESS, NO_TASKS, UNREADABLE};
+use super::rules::{AMBIGUOUS, GUESS, NO_TASKS, UNREADABLE};
 use super::structure::{Structure, plan_of, texts_within};
 use super::tables;
+use super::tags::read_tags;
 use super::value::OutlineNode;
-use super::written_links::add_links;
-use super::yaml_values::read_yaml;
+use super::work_lists::is_single_task;
+use super::written_links::{add_links, add_said_links};
+use super::yaml_values::{read_documents, read_yaml};
 use super::{Outline, json_values};
 use crate::diagnostic::{Diagnostic, Related};
 use crate::document::prose::{CodeFence, fences, yaml_blocks};
-use crate::text::{SourceText, Span};
+use crate::text::{SourceText, Span, visible};
 
 /// The longest answer that is read, in bytes.
 pub const MAX_ANSWER_BYTES: usize = 4 << 20;
@@ -53,10 +60,31 @@ fn read_wrapped(source: &SourceText, is_partial: bool, n_wrappings: usize) -> Re
         );
         return Err(vec![Diagnostic::of_file(&NO_TASKS, message)]);
     }
+    if let Some(markdown) = as_markdown(text).filter(|_| n_wrappings < MAX_WRAPPINGS) {
+        let inner = SourceText::new(markdown.text.clone());
+        let mut outline = read_wrapped(&inner, is_partial, n_wrappings + 1);
+        if is_diff_of_items(text)
+            && let Ok(outline) = &mut outline
+        {
+            let message = "the answer is a diff: its new side is read, without the lines that it removes";
+            outline.guesses.push(Diagnostic::new(&GUESS, outline.place, message));
+        }
+        return with_places_before(outline, &markdown, text);
+    }
     let Some(cleaned) = cleaned(text) else {
         return read_cleaned(source, is_partial, n_wrappings);
     };
-    match read_cleaned(&SourceText::new(cleaned.text.clone()), is_partial, n_wrappings) {
+    let outline = read_cleaned(&SourceText::new(cleaned.text.clone()), is_partial, n_wrappings);
+    with_places_before(outline, &cleaned, text)
+}
+
+/// Returns what was read out of a changed copy of a text with the places in that text.
+fn with_places_before(
+    outline: Result<Outline, Vec<Diagnostic>>,
+    cleaned: &MappedText,
+    text: &str,
+) -> Result<Outline, Vec<Diagnostic>> {
+    match outline {
         Ok(mut outline) => {
             outline.place = cleaned.span_before(outline.place, text);
             for task in &mut outline.tasks {
@@ -167,7 +195,7 @@ impl FenceLanguage {
             "json" | "jsonc" | "json5" | "jsonl" | "ndjson" => FenceLanguage::Json,
             "js" | "javascript" | "ts" | "typescript" | "python" | "py" => FenceLanguage::Json,
             "yaml" | "yml" => FenceLanguage::Yaml,
-            "text" | "txt" | "md" | "markdown" | "plan" | "todo" | "tasks" => FenceLanguage::Text,
+            "text" | "txt" | "md" | "markdown" | "plan" | "todo" | "tasks" | "csv" | "tsv" => FenceLanguage::Text,
             "" | "plain" | "plaintext" => FenceLanguage::Plain,
             _ => FenceLanguage::Other,
         }
@@ -196,6 +224,8 @@ struct Parts {
     options: Option<(Span, Span)>,
     /// The parts that are not prose.
     taken: Vec<Span>,
+    /// The fenced blocks that draw dependencies with arrows.
+    drawn: Vec<Span>,
     seen: EmptyAnswer,
 }
 
@@ -223,7 +253,7 @@ impl Parts {
         self.taken.extend(apart);
         self.taken.sort_unstable();
         for (value, place) in values {
-            self.value(value, place);
+            self.value(value, place, text);
         }
         for (start, problem) in problems {
             self.unreadable(text, Span::new(start, problem.at), start, &problem);
@@ -234,9 +264,23 @@ impl Parts {
                 && plan.has_fields()
             {
                 self.taken.push(span);
-                plan.notes.extend(read.repaired.map(colon_in_value));
+                plan.notes.extend(read.repaired.map(repaired));
                 self.push(PartKind::Value, span, *plan, None, true);
             }
+        }
+        if self.candidates.is_empty()
+            && self.taken.is_empty()
+            && let Some(read) = read_documents(source, whole)
+            && let Structure::Plan(plan, _) = plan_of(&read.node)
+        {
+            return self.push(PartKind::Value, whole, *plan, None, true);
+        }
+        if self.candidates.is_empty()
+            && let Some((node, cut)) = read_tags(text)
+            && let Structure::Plan(plan, _) = plan_of(&node)
+        {
+            self.push(PartKind::Value, node.span, *plan, cut, true);
+            self.taken.push(node.span);
         }
         self.taken.sort_unstable();
         let graph = graph_reader(text, FenceLanguage::Other);
@@ -251,6 +295,7 @@ impl Parts {
     }
 
     fn push(&mut self, kind: PartKind, place: Span, plan: RawPlan, cut: Option<Span>, is_strong: bool) {
+        let cut = plan.elided.or(cut);
         self.candidates.push(OutlineCandidate {
             kind,
             place,
@@ -258,6 +303,7 @@ impl Parts {
             cut,
             error: None,
             is_strong,
+            is_lines: false,
         });
     }
 
@@ -279,6 +325,11 @@ impl Parts {
                 return;
             }
         }
+        let drawn = drawn_lines(source.as_str(), fence.body);
+        let is_link = |line: &MarkdownLine<'_>| line.kind == LineKind::Blank || statements(line.text, false).is_link();
+        if is_text && body.contains(['→', '>', '⇒']) && drawn.iter().all(is_link) {
+            return self.drawn.push(fence.body);
+        }
         if is_text || language == FenceLanguage::Yaml {
             let has_yaml = self.yaml_block(source, fence, language, cut);
             if has_yaml || !is_text {
@@ -299,7 +350,7 @@ impl Parts {
         let (values, problems) = json_within(text, fence.body, &[]);
         let is_json = !values.is_empty() || !problems.is_empty();
         for (value, _) in values {
-            self.value(value, fence.whole);
+            self.value(value, fence.whole, text);
         }
         for (start, problem) in problems {
             self.unreadable(text, fence.whole, start, &problem);
@@ -316,7 +367,8 @@ impl Parts {
         cut: Option<Span>,
     ) -> bool {
         let is_yaml = language == FenceLanguage::Yaml;
-        let read = match read_yaml(source, fence.body) {
+        let documents = read_documents(source, fence.body).map(Ok);
+        let read = match documents.unwrap_or_else(|| read_yaml(source, fence.body)) {
             Ok(read) => read,
             Err(wrong) if is_yaml => {
                 let at = wrong.unwrap_or(fence.body).start as usize;
@@ -331,7 +383,7 @@ impl Parts {
                 if cut.is_some() {
                     plan.tasks.pop();
                 }
-                plan.notes.extend(read.repaired.map(colon_in_value));
+                plan.notes.extend(read.repaired.map(repaired));
                 self.push(PartKind::Value, fence.whole, *plan, cut, is_strong);
                 return true;
             }
@@ -357,10 +409,14 @@ impl Parts {
             cut: None,
             error: Some(error),
             is_strong: true,
+            is_lines: false,
         });
     }
 
-    fn value(&mut self, value: json_values::LooseValue, place: Span) {
+    fn value(&mut self, value: json_values::LooseValue, place: Span, text: &str) {
+        let start = value.node.span.start as usize;
+        let is_object = text.get(start..).is_some_and(|rest| rest.starts_with('{'));
+        let is_lines = is_object && (is_single_task(&value.node) || !value.node.elements().is_empty());
         match plan_of(&value.node) {
             Structure::Plan(mut plan, is_strong) => {
                 if !value.repairs.is_empty() {
@@ -369,6 +425,10 @@ impl Parts {
                     plan.guess(Span::at(value.node.span.start as usize), message);
                 }
                 self.push(PartKind::Value, place, *plan, value.cut, is_strong);
+                self.candidates
+                    .last_mut()
+                    .into_iter()
+                    .for_each(|own| own.is_lines = is_lines);
             }
             Structure::Empty(empty) if value.cut.is_none() => drop(self.empty.get_or_insert(empty)),
             _ if value.cut.is_some() => self.push(PartKind::Value, place, RawPlan::default(), value.cut, true),
@@ -418,7 +478,16 @@ impl Parts {
         let candidates = std::mem::take(&mut self.candidates);
         let is_other = |candidate: &&OutlineCandidate| candidate.kind != PartKind::List;
         let plans: Vec<Span> = candidates.iter().filter(is_other).map(|other| other.place).collect();
+        if let Some(place) = declines(text).filter(|_| candidates.iter().all(|candidate| !candidate.is_strong)) {
+            let found = Diagnostic::new(&NO_TASKS, place, "the answer declines the request, and has no plan");
+            return Err(vec![found.with_help(
+                "write `Tasks:` before the list if it is one of tasks, and import it again",
+            )]);
+        }
         let mut chosen = self.chosen(CandidatesByKind::of(candidates, text), text)?;
+        if chosen.error.is_none() {
+            chosen.error = self.changed_afterwards(&chosen, text);
+        }
         self.add_from_prose(&mut chosen, text)?;
         let is_block = |span: &&Span| !plans.iter().any(|plan| plan.contains(**span) || span.contains(*plan));
         if chosen.kind == PartKind::List && self.part_around(&chosen).is_none() {
@@ -426,6 +495,20 @@ impl Parts {
             add_blocks(&mut chosen.plan, blocks, text);
         }
         Ok(chosen)
+    }
+
+    /// Refuses a plan of which a later sentence replaces a task: "Actually, replace step 3".
+    fn changed_afterwards(&self, chosen: &OutlineCandidate, text: &str) -> Option<Diagnostic> {
+        let last = chosen.plan.tasks.iter().map(|raw| raw.task.place.end).max()?;
+        let rest = Span::new(last as usize, text.len());
+        let lines = lines(text, rest, &self.taken);
+        let line = lines
+            .iter()
+            .find(|line| line.kind == LineKind::Text && changes_task(line.text))?;
+        let words = visible(&one_line(line.text, 60)).into_owned();
+        let message = format!("the sentence \"{words}\" changes the plan before it, which is not read as changed");
+        let found = Diagnostic::new(&AMBIGUOUS, Span::at(line.at), message);
+        Some(found.with_help("change the task in the text, remove the sentence, and import it again"))
     }
 
     /// Returns the part that is the plan, with the dependencies of graphs of the same tasks.
@@ -448,10 +531,16 @@ impl Parts {
                 (questions, options) => nothing(questions, options),
             }]);
         }
+        let tables_of_links = kinds.take_tables_of_links();
+        let lists = kinds.leave_samples_out(&labels);
         let mut chosen = if !kinds.values.is_empty() {
-            one_of(kinds.values, &labels)?
+            let mut chosen = one_of(kinds.values, &labels)?;
+            compare_with_lists(&mut chosen, &lists, text)?;
+            chosen
         } else if !kinds.tables.is_empty() {
-            joined(kinds.tables, &labels)?
+            let mut chosen = joined(kinds.tables, &labels)?;
+            compare_with_lists(&mut chosen, &lists, text)?;
+            chosen
         } else if let Some((first, second)) = self.options {
             return Err(vec![two_plans(first, second)]);
         } else if !kinds.lists.is_empty() {
@@ -466,6 +555,9 @@ impl Parts {
         for graph in kinds.graphs {
             draw_edges(&mut chosen, graph)?;
         }
+        for table in tables_of_links {
+            add_rows(&mut chosen.plan, table);
+        }
         Ok(chosen)
     }
 
@@ -478,11 +570,16 @@ impl Parts {
     fn add_from_prose(&self, chosen: &mut OutlineCandidate, text: &str) -> Result<(), Vec<Diagnostic>> {
         let around = self.part_around(chosen);
         let whole = || lines(text, Span::new(0, text.len()), &self.taken);
-        // The fields of values take precedence over the prose around them.
+        // The fields of values say more than the prose around them, which may add to them.
         let has_own = chosen.kind == PartKind::Value && chosen.plan.has_dependencies();
-        if chosen.kind != PartKind::Graph && !has_own && chosen.error.is_none() {
+        if has_own && chosen.error.is_none() {
+            add_said_links(&mut chosen.plan, &whole());
+        } else if chosen.kind != PartKind::Graph && chosen.error.is_none() {
             let own = around.filter(|_| chosen.kind != PartKind::Value);
-            let lines = own.map_or_else(whole, |part| lines(text, part, &[]));
+            let mut lines = own.map_or_else(whole, |part| lines(text, part, &[]));
+            let drawn = self.drawn.iter().filter(|part| around != Some(**part));
+            lines.extend(drawn.flat_map(|part| drawn_lines(text, *part)));
+            lines.sort_by_key(|line| line.at);
             add_links(&mut chosen.plan, &lines, text)?;
         }
         if chosen.plan.goal.is_none() {
@@ -530,11 +627,62 @@ impl CandidatesByKind {
         kinds
     }
 
+    /// Takes the tables out whose rows only name tasks of another part and what these depend on.
+    fn take_tables_of_links(&mut self) -> Vec<OutlineCandidate> {
+        let parts = self.values.iter().chain(&self.lists).flat_map(|part| &part.plan.tasks);
+        let ids: HashSet<&str> = parts.filter_map(|raw| raw.task.id.as_deref()).collect();
+        let is_link = |raw: &RawTask| raw.dependencies.is_some() && ids.contains(raw.task.title.as_str());
+        let are_links = |table: &mut OutlineCandidate| table.plan.tasks.iter().all(is_link);
+        self.tables.extract_if(.., are_links).collect()
+    }
+
+    /// Removes values and tables that are called examples, where a list is the plan. Returns the lists that could be one.
+    fn leave_samples_out(&mut self, labels: &Labels<'_>) -> Vec<OtherList> {
+        let lists: Vec<OtherList> = self.lists.iter().filter_map(OtherList::of).take(MAX_LISTS).collect();
+        if !lists.is_empty() {
+            let is_plan = |candidate: &OutlineCandidate| {
+                !labels.is_sample(candidate) || lists.iter().any(|list| list.shares_tasks(&candidate.plan))
+            };
+            self.values.retain(is_plan);
+            self.tables.retain(is_plan);
+        }
+        lists
+    }
+
     fn is_empty(&self) -> bool {
         let kinds = [&self.values, &self.graphs, &self.tables, &self.lists];
         kinds.into_iter().all(Vec::is_empty)
     }
 }
+
+/// Adds the dependencies that the rows of a table name to a plan that has none.
+fn add_rows(plan: &mut RawPlan, table: OutlineCandidate) {
+    if plan.has_dependencies() {
+        return;
+    }
+    for raw in table.plan.tasks {
+        let owner = Reference::certain(&raw.task.title, raw.task.place);
+        let on = raw.dependencies.into_iter().flatten();
+        plan.edges.extend(on.map(|on| (owner.clone(), on)));
+    }
+}
+
+/// Returns the first line of an answer where it declines the request.
+fn declines(text: &str) -> Option<Span> {
+    let start = text.len() - text.trim_start().len();
+    let line = text.get(start..)?.lines().next()?;
+    is_refusal(line).then(|| Span::new(start, start + line.len()))
+}
+
+/// Returns the lines of a block without their indentation, which arranges a drawing.
+fn drawn_lines(text: &str, part: Span) -> Vec<MarkdownLine<'_>> {
+    let mut lines = lines(text, part, &[]);
+    lines.iter_mut().for_each(|line| line.indent = 0);
+    lines
+}
+
+/// How many lists are compared with values and tables.
+const MAX_LISTS: usize = 16;
 
 /// How many blocks are added to the tasks above them.
 const MAX_BLOCKS: usize = 200;
@@ -564,7 +712,6 @@ fn add_blocks<'s>(plan: &mut RawPlan, blocks: impl Iterator<Item = &'s Span>, te
     }
 }
 
-fn colon_in_value(place: Span) -> Diagnostic {
-    let message = "a value with a colon has no quotes: it is read to the end of its line";
+fn repaired((place, message): (Span, &'static str)) -> Diagnostic {
     Diagnostic::new(&GUESS, place, message)
 }

@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 
-use super::names::{folded, one_line};
-use super::phrases::{is_example, is_option, is_outdated, is_phase, is_revision};
+use super::names::{folded, key_words, one_line};
+use super::phrases::{is_example, is_option, is_outdated, is_phase, is_revision, names_plan};
 use super::raw::{RawPlan, RawTask};
 use super::rules::{CUT_OFF, GUESS, NO_TASKS, TWO_PLANS};
 use super::sections::OtherLabel;
@@ -29,6 +29,8 @@ pub(super) struct OutlineCandidate {
     /// Why it is unreadable.
     pub(super) error: Option<Diagnostic>,
     pub(super) is_strong: bool,
+    /// Whether it is objects alone, with nothing around them.
+    pub(super) is_lines: bool,
 }
 
 pub(super) fn cut_off(place: Span, n_tasks: usize) -> Diagnostic {
@@ -74,11 +76,92 @@ impl Labels<'_> {
         lines.get(last..).unwrap_or(&[]).join("\n")
     }
 
+    /// Returns whether the line before a part calls it an example, and no plan.
+    pub(super) fn is_sample(&self, candidate: &OutlineCandidate) -> bool {
+        let line = self.line_before(candidate.place);
+        is_example(&line) && !names_plan(&line)
+    }
+
     /// Returns the last line before a span.
     fn line_before(&self, place: Span) -> String {
         self.before(place).lines().next_back().unwrap_or("").to_owned()
     }
 }
+
+/// A list of at least two tasks next to a plan of another kind.
+pub(super) struct OtherList {
+    place: Span,
+    titles: Vec<Vec<String>>,
+    /// Whether its tasks name dependencies.
+    has_dependencies: bool,
+}
+
+/// How many tasks of a list are compared with those of another plan.
+const MAX_COMPARED: usize = 100;
+
+impl OtherList {
+    /// Returns the list of a candidate whose form leaves no doubt that it is one of tasks.
+    pub(super) fn of(candidate: &OutlineCandidate) -> Option<Self> {
+        let tasks = &candidate.plan.tasks;
+        let mut on = tasks.iter().flat_map(|raw| raw.dependencies.iter().flatten());
+        let compared = tasks.iter().take(MAX_COMPARED);
+        (candidate.is_strong && tasks.len() > 1).then(|| OtherList {
+            place: candidate.place,
+            titles: compared.map(|raw| key_words(&raw.task.title)).collect(),
+            has_dependencies: on.any(|reference| reference.is_certain),
+        })
+    }
+
+    /// Returns whether a task of a plan has all words of one of the list, or the other way round.
+    pub(super) fn shares_tasks(&self, plan: &RawPlan) -> bool {
+        plan.tasks.iter().take(MAX_COMPARED).any(|raw| {
+            let own = key_words(&raw.task.title);
+            let contains = |one: &[String], other: &[String]| {
+                one == other || one.len() > 1 && one.iter().all(|word| other.binary_search(word).is_ok())
+            };
+            self.titles
+                .iter()
+                .any(|title| contains(title, &own) || contains(&own, title))
+        })
+    }
+}
+
+/// Refuses a plan next to a list of other work; names the lists that are not read.
+pub(super) fn compare_with_lists(
+    chosen: &mut OutlineCandidate,
+    lists: &[OtherList],
+    text: &str,
+) -> Result<(), Vec<Diagnostic>> {
+    let is_inside = |list: &&OtherList| chosen.place.contains(list.place);
+    let others = lists
+        .iter()
+        .filter(|list| !is_inside(list) && !list.shares_tasks(&chosen.plan));
+    let others: Vec<&OtherList> = others.collect();
+    let has_boxes = |list: &&&OtherList| {
+        let before = text.get(..list.place.start as usize).unwrap_or("");
+        before
+            .rsplit('\n')
+            .next()
+            .is_some_and(|line| line.contains(['[', '☐', '⬜']))
+    };
+    let is_work = |list: &&&OtherList| list.has_dependencies || chosen.kind == PartKind::Table && has_boxes(list);
+    if let Some(list) = others.iter().find(is_work) {
+        return Err(vec![two_plans(
+            chosen.place.min(list.place),
+            chosen.place.max(list.place),
+        )]);
+    }
+    for list in others.into_iter().take(MAX_NAMED) {
+        chosen.plan.guess(
+            list.place,
+            "this list is not read as tasks: the plan is the one that is written as data or as a table",
+        );
+    }
+    Ok(())
+}
+
+/// How many lists that are not read are named.
+const MAX_NAMED: usize = 10;
 
 fn titles(candidate: &OutlineCandidate) -> HashSet<String> {
     candidate.plan.tasks.iter().map(|raw| folded(&raw.task.title)).collect()
@@ -92,6 +175,9 @@ pub(super) fn one_of(
     let is_sample = |candidate: &OutlineCandidate| is_example(&labels.line_before(candidate.place));
     if !candidates.iter().all(is_sample) {
         candidates.retain(|candidate| !is_sample(candidate));
+    }
+    if let Some(whole) = joined_lines(&candidates, labels) {
+        return Ok(whole);
     }
     // If one part is certain, uncertain ones are something else.
     if candidates.iter().any(|candidate| candidate.is_strong) {
@@ -121,9 +207,8 @@ pub(super) fn one_of(
     }
     for later in candidates {
         let (own, other) = (titles(&chosen), titles(&later));
-        if own == other
-            && chosen.plan.edges.is_empty()
-            && same_dependencies(&chosen.plan, &later.plan)
+        if chosen.plan.edges.is_empty()
+            && are_same(&chosen.plan, &later.plan)
             && later.error.is_none()
             && later.cut.is_none()
         {
@@ -172,7 +257,38 @@ pub(super) fn single_tasks(candidates: &[OutlineCandidate]) -> Option<OutlineCan
         .filter_map(|candidate| candidate.plan.tasks.first()?.task.id.as_deref())
         .collect();
     let is_plan = candidates.len() > 1 && candidates.iter().all(is_single) && ids.len() == candidates.len();
-    let first = candidates.first().filter(|_| is_plan)?;
+    let message = format!("{} blocks with one task each are read as one plan", candidates.len());
+    if is_plan {
+        side_by_side(candidates, message)
+    } else {
+        None
+    }
+}
+
+/// Makes one plan of objects in several groups with sentences between them; none where their ids are not different, or the sentences say
+/// that they are versions.
+fn joined_lines(candidates: &[OutlineCandidate], labels: &Labels<'_>) -> Option<OutlineCandidate> {
+    let is_version = |candidate: &OutlineCandidate| {
+        let words = labels.line_before(candidate.place);
+        is_option(&words) || is_revision(&words) || is_outdated(&words)
+    };
+    let is_part = |candidate: &OutlineCandidate| {
+        candidate.is_lines && candidate.error.is_none() && candidate.cut.is_none() && !is_version(candidate)
+    };
+    let tasks = || candidates.iter().flat_map(|candidate| &candidate.plan.tasks);
+    let ids: HashSet<&str> = tasks().filter_map(|raw| raw.task.id.as_deref()).collect();
+    let is_plan = candidates.len() > 1 && candidates.iter().all(is_part) && ids.len() == tasks().count();
+    let message = format!("{} groups of tasks are read as one plan", candidates.len());
+    if is_plan {
+        side_by_side(candidates, message)
+    } else {
+        None
+    }
+}
+
+/// Makes one plan of the tasks of several parts.
+fn side_by_side(candidates: &[OutlineCandidate], message: String) -> Option<OutlineCandidate> {
+    let first = candidates.first()?;
     let mut whole = OutlineCandidate {
         is_strong: true,
         ..empty_candidate(first)
@@ -181,7 +297,6 @@ pub(super) fn single_tasks(candidates: &[OutlineCandidate]) -> Option<OutlineCan
         whole.plan.tasks.extend(candidate.plan.tasks.iter().cloned());
         whole.plan.notes.extend(candidate.plan.notes.iter().cloned());
     }
-    let message = format!("{} blocks with one task each are read as one plan", candidates.len());
     whole.plan.guess(Span::at(first.place.start as usize), message);
     Some(whole)
 }
@@ -195,15 +310,16 @@ fn continues(plan: &RawPlan, later: &RawPlan) -> bool {
     is_whole && own.is_disjoint(&other) && named.any(|reference| own.contains(&reference.text))
 }
 
-fn same_dependencies(one: &RawPlan, other: &RawPlan) -> bool {
-    let on = |plan: &RawPlan| -> Vec<Vec<String>> {
-        let tasks = plan.tasks.iter().map(|raw| {
-            let on = raw.dependencies.iter().flatten();
-            on.map(|reference| reference.text.clone()).collect()
-        });
-        tasks.collect()
+/// Returns whether two plans have the same tasks in the same order, with the same written dependencies.
+fn are_same(one: &RawPlan, other: &RawPlan) -> bool {
+    let names = |raw: &RawTask| -> Vec<String> {
+        let on = raw.dependencies.iter().flatten();
+        on.map(|reference| reference.text.clone()).collect()
     };
-    on(one) == on(other)
+    let is_same = |(one, other): (&RawTask, &RawTask)| {
+        folded(&one.task.title) == folded(&other.task.title) && names(one) == names(other)
+    };
+    one.tasks.len() == other.tasks.len() && one.tasks.iter().zip(&other.tasks).all(is_same)
 }
 
 /// Makes one plan of several consecutive parts.
@@ -251,6 +367,7 @@ fn empty_candidate(like: &OutlineCandidate) -> OutlineCandidate {
         cut: None,
         error: None,
         is_strong: like.is_strong,
+        is_lines: like.is_lines,
     }
 }
 

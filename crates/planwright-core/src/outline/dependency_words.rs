@@ -54,13 +54,17 @@ const STRONG: &[&str] = &[
     "dependent on", "depending on", "depends on", "depends upon", "blocked by", "blocked on", "depend on",
     "waits for", "waits on", "wait for", "hängt ab von", "haengt ab von", "hängt von", "abhängig von",
     "blockiert durch", "blockiert von", "dépend de", "dépend des", "dépend du", "depend de", "bloqué par",
-    "depende de", "depende del", "bloqueado por", "bloqueada por", "dipende da", "зависит от", "зависят от",
+    "depende de", "depende del", "depende da", "depende das", "depende do", "depende dos", "dependen de",
+    "dependem de", "bloqueado por", "bloqueada por", "dipende da", "dipende dal", "dipende dalla", "dipende dai",
+    "зависит от", "зависят от",
 ];
 
 #[rustfmt::skip]
 const LABEL: &[&str] = &[
     "dependencies", "predecessors", "prerequisites", "prerequisite", "predecessor", "dependency", "prereqs",
-    "depends", "prereq", "deps", "dep",
+    "depends", "prereq", "deps", "dep", "dépendances", "dépendance", "prérequis", "abhängigkeiten", "abhängigkeit",
+    "voraussetzungen", "voraussetzung", "dependencias", "dependencia", "dependências", "dependência", "dipendenze",
+    "dipendenza", "зависимости",
 ];
 
 const WEAK_REVERSE: &[&str] = &["comes before", "unblocks", "blocks", "before"];
@@ -69,7 +73,7 @@ const WEAK_REVERSE: &[&str] = &["comes before", "unblocks", "blocks", "before"];
 const WEAK: &[&str] = &[
     "as soon as", "builds on", "following", "requires", "until", "after", "needs", "once", "setzt voraus", "benötigt",
     "erfordert", "braucht", "nach", "nécessite", "requiert", "après", "después de", "despues de", "depois de",
-    "requiere", "necesita", "tras", "dopo", "после",
+    "requiere", "necesita", "tras", "dopo", "após", "requer", "precisa de", "richiede", "после",
 ];
 
 /// Words before a dependency in Chinese and Japanese, which have no spaces around them.
@@ -82,7 +86,7 @@ pub(super) const MARKERS_WITHOUT_SPACES: &[&str] = &[
     "取决于",
     "前置任务",
     "前提",
-    // "Modal component ← 1".
+    // "Modal component ← Parser".
     "←",
 ];
 
@@ -98,7 +102,8 @@ pub(super) const PHRASES: &[&str] = &[
     "all of the above", "all the previous", "all the above", "all previous steps", "all previous tasks",
     "all other tasks", "all other steps", "everything above", "everything else", "all previous", "all others",
     "all above", "all tasks", "all steps", "the previous step", "the previous task", "the previous one",
-    "previous step", "previous task", "the above", "all earlier tasks", "all earlier steps", "all earlier ones",
+    "previous step", "previous task", "the preceding step", "the preceding task", "the step before", "the task before",
+    "the one before", "the above", "all earlier tasks", "all earlier steps", "all earlier ones",
     "all of them", "everything", "all",
 ];
 

@@ -3,17 +3,21 @@
 use super::markdown_lines::{LineKind, MarkdownLine};
 use super::names::plain;
 use super::phrases::{is_option, is_other_heading, is_outdated, is_phase};
-use super::raw::RawPlan;
+use super::raw::{RawGroup, RawPlan};
 
 /// Returns the goal in the lines above the first task of a plan.
 pub(super) fn goal_above(lines: &[MarkdownLine<'_>], plan: &RawPlan) -> Option<String> {
     let first = plan.tasks.iter().map(|raw| raw.task.place.start).min()?;
     let above = lines.iter().take_while(|line| line.at < first as usize);
     let headings = above.filter(|line| matches!(line.kind, LineKind::Heading(_)));
-    let is_group = |title: &str| plan.groups.iter().any(|group| group.name == title);
+    let is_group = |line: &MarkdownLine<'_>, title: &str| {
+        let is_own = |group: &RawGroup| group.name == title || group.place.start as usize == line.at;
+        plan.groups.iter().any(is_own)
+    };
     headings
-        .map(|line| plain(line.text))
-        .filter(|title| !is_group(title))
+        .map(|line| (line, plain(line.text)))
+        .filter(|(line, title)| !is_group(line, title))
+        .map(|(_, title)| title)
         .find_map(|title| goal_of(&title))
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use super::name_tokens::previous_several;
 use super::names::{bare_id, folded, is_none_word, key_words, last_number, one_line, plain};
 use super::raw::{RawPlan, Reference};
 use crate::text::visible;
@@ -65,6 +66,8 @@ pub(super) struct Index {
     /// The tasks of each group.
     pub(super) members: Vec<Vec<usize>>,
     has_ids: bool,
+    /// Whether every task has an id, and none of these ends with a digit: then a number is a place.
+    have_words_for_ids: bool,
 }
 
 impl Index {
@@ -73,6 +76,7 @@ impl Index {
             n_tasks: plan.tasks.len(),
             members: plan.members(),
             has_ids: plan.tasks.iter().any(|raw| raw.task.id.is_some()),
+            have_words_for_ids: plan.tasks.iter().all(|raw| raw.task.id.as_deref().is_some_and(is_word)),
             ..Index::default()
         };
         let mut by_number = HashMap::new();
@@ -170,6 +174,35 @@ impl Index {
                 InList::Group(group) => NameLookup::Group(*group),
             };
         }
+        // "2 of phase 1": the numbers begin again in each phase.
+        let lower = text.to_lowercase();
+        let in_phase = [" of phase ", " in phase ", " from phase "]
+            .iter()
+            .find_map(|words| lower.split_once(words));
+        if let Some((name, phase)) = in_phase
+            && let NameLookup::Group(group) = self.find_text(plan, &format!("phase {phase}"), owner, base)
+        {
+            let is_named = |&&task: &&usize| {
+                let raw = plan.tasks.get(task);
+                raw.is_some_and(|raw| {
+                    raw.task
+                        .id
+                        .as_ref()
+                        .or(raw.number.as_ref())
+                        .is_some_and(|own| own == name)
+                })
+            };
+            let members = self.members.get(group).into_iter().flatten();
+            return several(&members.filter(is_named).copied().take(2).collect::<Vec<usize>>());
+        }
+        // "2 (for the user), 3 (for the amounts)": what stands in brackets explains a name.
+        let bare = without_remarks(&text);
+        let has_several = bare.contains([',', ';', '&', '+']) || bare.contains(" and ");
+        let is_known = || self.titles.contains_key(&folded(&text)) || self.ids.contains_key(&text.to_lowercase());
+        let text = match bare.len() < text.len() && (has_several || is_none_word(&bare)) && !is_known() {
+            true => bare,
+            false => text,
+        };
         match self.find_text(plan, &text, owner, base) {
             NameLookup::None => self.find_parts(plan, &text, owner, base),
             found => found,
@@ -327,8 +360,15 @@ impl Index {
         #[rustfmt::skip]
         let is_previous = [
             "previous", "the previous step", "the previous task", "the previous one", "previous step",
-            "previous task", "previous one",
+            "previous task", "previous one", "the preceding step", "the preceding task", "the step before", "the task before",
+            "the one before",
         ];
+        if let Some((n, _)) = previous_several(lower).filter(|(_, n_bytes)| *n_bytes == lower.len()) {
+            return Some(match owner.checked_sub(n) {
+                Some(first) if owner < self.n_tasks => NameLookup::many((first..owner).collect()),
+                _ => NameLookup::None,
+            });
+        }
         let is_all = ["all", "everything", "all of them"];
         let is_above = lower.contains("above")
             || lower.starts_with("all previous")
@@ -374,13 +414,15 @@ impl Index {
             let task = *numbers.get(&number).filter(|_| !own_ids_are_numbers)?;
             return Some(guessed(task, plan, name));
         }
-        if self.has_ids || !self.numbers.is_empty() {
+        if self.has_ids && !self.have_words_for_ids || !self.numbers.is_empty() {
             return None;
         }
         let place = usize::try_from(number).ok()?.checked_sub(base)?;
-        (place < self.n_tasks).then(|| NameLookup::Tasks {
+        let id = plan.tasks.get(place)?.task.id.as_deref();
+        let guess = id.map(|id| format!("`{name}` is read as the place of `{}`", visible(&one_line(id, 40))));
+        Some(NameLookup::Tasks {
             tasks: vec![place],
-            guess: None,
+            guess,
             by_place: true,
         })
     }
@@ -454,6 +496,24 @@ impl Index {
         };
         alike(&near, text, owner)
     }
+}
+
+fn is_word(id: &str) -> bool {
+    id.len() > 1 && !id.ends_with(|c: char| c.is_ascii_digit())
+}
+
+/// Returns a text without what stands in round brackets.
+fn without_remarks(text: &str) -> String {
+    let (mut out, mut depth) = (String::with_capacity(text.len()), 0usize);
+    for c in text.chars() {
+        match c {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            c if depth == 0 => out.push(c),
+            _ => {}
+        }
+    }
+    out.trim().to_owned()
 }
 
 fn several(tasks: &[usize]) -> NameLookup {

@@ -5,9 +5,10 @@ use std::ops::Range;
 use super::OutlineTask;
 use super::markdown_lines::SYMBOLS;
 use super::name_tokens::IdForm;
-use super::names::{one_line, plain};
+use super::names::{emphasis, one_line, plain, without};
+use super::phrases::STEP_NOUNS;
 use super::raw::{RawTask, Reference};
-use super::references::{hints, mentions};
+use super::references::{bracketed_ids, hints, mentions};
 use super::rules::GUESS;
 use super::task_keys::{read_status, state_of};
 use crate::diagnostic::Diagnostic;
@@ -50,6 +51,13 @@ pub(super) fn read_item(text: &str, whole: Option<Span>, offset: usize) -> RawTa
                 is_certain: false,
             })
             .collect();
+        if let Some(ids) = bracketed_ids(text) {
+            raw.are_ids = true;
+            raw.hints = ids
+                .into_iter()
+                .map(|(name, range)| Reference::certain(&name, span_of(range)))
+                .collect();
+        }
     }
     let mut words = String::new();
     let mut at = start;
@@ -61,17 +69,52 @@ pub(super) fn read_item(text: &str, whole: Option<Span>, offset: usize) -> RawTa
     if words.trim().is_empty() {
         words = text.get(start..).unwrap_or("").to_owned();
     }
+    if let Some((id, place)) = written_id(text).filter(|_| raw.task.id.is_none()) {
+        raw.task.id = Some(id.to_owned());
+        words = words.replace(text.get(place).unwrap_or("("), "");
+    }
     let has_clause = said.clauses.iter().any(|clause| clause.start >= start);
     let words = read_remarks(&words, &mut raw.task);
     title_and_rest(&words, &mut raw.task);
+    if struck_through(words.trim()).is_some() && raw.task.state == Some(State::Skipped) {
+        let message = format!(
+            "`{}` is struck through: it counts as skipped",
+            visible(&one_line(&raw.task.title, 60))
+        );
+        raw.notes
+            .push(Diagnostic::new(&GUESS, span_of(0..text.trim_end().len()), message));
+    }
     // A title has only its first words, without the addresses of links.
     let is_shortened = words.contains("](") || words.len() > MAX_TITLE_BYTES;
     if has_clause || is_shortened || !raw.task.description.is_empty() {
         // The text as written, so that nothing is lost.
-        let whole = text.get(start..).unwrap_or("").replace("**", "").replace("__", "");
+        let whole = text.get(start..).unwrap_or("");
+        let bold = emphasis(whole).into_iter().filter(|stars| stars.len() > 1);
+        let whole = without(whole, &bold.collect::<Vec<_>>());
+        let whole = if whole.contains('`') {
+            whole
+        } else {
+            whole.replace("__", "")
+        };
         raw.task.description = whole.trim().to_owned();
     }
     raw
+}
+
+/// Reads an id in brackets: "Add CI (id: ci)". Returns it with its brackets, or with what begins these where they say more.
+fn written_id(text: &str) -> Option<(&str, Range<usize>)> {
+    let start = ["(id: ", "[id: ", "(ID: ", "[ID: "]
+        .iter()
+        .find_map(|open| text.find(open))?;
+    let rest = text.get(start + "(id: ".len()..)?;
+    let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '#');
+    let id = rest
+        .get(..rest.find(|c: char| !is_part(c))?)
+        .filter(|id| !id.is_empty())?;
+    let end = start + "(id: ".len() + id.len();
+    let after = text.get(end..)?;
+    let is_whole = after.starts_with([')', ']']);
+    (is_whole || after.starts_with([',', ';'])).then(|| (id, start..end + usize::from(is_whole)))
 }
 
 /// Reads the lines below an item: they belong to its description, and may name dependencies.
@@ -129,7 +172,7 @@ pub(super) fn read_detail(text: &str, offset: usize, raw: &mut RawTask) {
 }
 
 /// The word limit of a label before dependencies: "Depends on tasks".
-const MAX_LABEL_WORDS: usize = 4;
+const MAX_LABEL_WORDS: usize = 3;
 
 /// Adds a line to the description of a task.
 pub(super) fn push_line(text: &str, task: &mut OutlineTask) {
@@ -210,20 +253,34 @@ fn n_leading(text: &str, marks: &[char]) -> usize {
 
 /// Returns the id at the start of an item, and the start of the words after it.
 fn leading_id(text: &str) -> Option<(&str, usize)> {
-    const NOUNS: [&str; 9] = [
-        "Task", "Step", "TASK", "STEP", "Story", "Issue", "Ticket", "task", "step",
-    ];
+    const NOUNS: [&str; 7] = ["TASK ", "STEP ", "Story ", "Issue ", "Ticket ", "task ", "step "];
     let n_opening = n_leading(text, &['*', '`', '_']);
     let body = text.get(n_opening..)?;
-    let after_noun = NOUNS.iter().find_map(|noun| body.strip_prefix(noun));
-    let after_noun = after_noun.filter(|rest| rest.starts_with([' ', '#', '-']));
+    // "#12 Parser drops comments": the number of an issue.
+    let n_digits = body
+        .strip_prefix('#')
+        .map_or(0, |rest| rest.bytes().take_while(u8::is_ascii_digit).count());
+    if (1..=9).contains(&n_digits)
+        && body
+            .get(1 + n_digits..)
+            .is_some_and(|rest| rest.starts_with([' ', ':']))
+    {
+        let after = body.get(1 + n_digits..)?.trim_start_matches([':', ' ']);
+        return Some((body.get(..1 + n_digits)?, text.len() - after.len()));
+    }
+    let after_noun = NOUNS.iter().chain(STEP_NOUNS).find_map(|noun| {
+        let rest = body.strip_prefix(noun.trim_end())?;
+        (!noun.ends_with(' ') || rest.starts_with([' ', '#', '-'])).then_some(rest)
+    });
     let named = after_noun.map_or(body, |rest| rest.trim_start_matches([' ', '#', '-']));
     let (id, n_id) = id_at(named)?;
     let after = named.get(n_id..)?;
     let n_closing = n_leading(after, &['*', '`', '_']);
     let rest = after.get(n_closing..)?;
+    let rest = rest.strip_prefix('步').filter(|_| after_noun.is_some()).unwrap_or(rest);
     let n_separator = match rest.chars().next()? {
         ':' | ')' | '.' => 1,
+        c @ ('：' | '、') => c.len_utf8(),
         ' ' => {
             let has_letters = id.contains(|c: char| c.is_ascii_alphabetic());
             let is_capital = id.starts_with(|c: char| c.is_ascii_uppercase());
@@ -315,16 +372,32 @@ fn read_remarks(text: &str, task: &mut OutlineTask) -> String {
     out
 }
 
+/// Splits a text at a mark that is none of code.
+fn split_at_mark<'t>(text: &'t str, mark: &str) -> Option<(&'t str, &'t str)> {
+    if mark != "**" {
+        return text.split_once(mark);
+    }
+    let stars = emphasis(text).into_iter().find(|stars| stars.len() > 1)?;
+    Some((text.get(..stars.start)?, text.get(stars.start + 2..)?))
+}
+
+/// Splits words that begin with struck-through ones: "~~Poll it~~ (dropped)".
+fn struck_through(words: &str) -> Option<(&str, &str)> {
+    let (struck, rest) = words.strip_prefix("~~")?.split_once("~~")?;
+    (!struck.trim().is_empty()).then_some((struck, rest))
+}
+
 /// Splits the words of an item into its title and its description.
 fn title_and_rest(words: &str, task: &mut OutlineTask) {
     let words = words.trim();
-    if let Some(struck) = words.strip_prefix("~~").and_then(|rest| rest.strip_suffix("~~")) {
+    if let Some((struck, rest)) = struck_through(words) {
         task.state = task.state.or(Some(State::Skipped));
         task.title = one_line(&plain(struck), MAX_TITLE_BYTES);
+        task.description = rest.trim().to_owned();
         return;
     }
     for mark in ["**", "__"] {
-        let Some((bold, rest)) = words.strip_prefix(mark).and_then(|rest| rest.split_once(mark)) else {
+        let Some((bold, rest)) = words.strip_prefix(mark).and_then(|rest| split_at_mark(rest, mark)) else {
             continue;
         };
         let label = plain(bold).to_lowercase();
@@ -338,7 +411,7 @@ fn title_and_rest(words: &str, task: &mut OutlineTask) {
     }
     let line = words.lines().next().unwrap_or("");
     // `1. Title** – text`, with the opening marks before the number.
-    let (title, rest) = match line.split_once("**") {
+    let (title, rest) = match split_at_mark(line, "**") {
         Some((title, rest)) if !rest.contains("**") => (title, rest.trim_start_matches([':', ' ', '-', '–', '—'])),
         _ => (line, ""),
     };

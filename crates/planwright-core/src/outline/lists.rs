@@ -1,18 +1,19 @@
 //! Reads plans written as checklists, numbered lists, bullets below headings, or headings alone.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use super::dependency_sentences::statements;
 use super::item_text::{read_dependency, read_detail, read_item};
 use super::markdown_lines::{LineKind, MarkdownLine, begins_with_symbol};
 use super::names::{one_line, plain};
 use super::phrases::{
-    is_criteria_label, is_dependency_field, is_field, is_label, is_left_out, is_phase, is_step_line, is_version,
+    begins_with_verb, is_criteria_label, is_dependency_field, is_field, is_label, is_left_out, is_phase, is_step_line,
+    is_version,
 };
 use super::raw::{RawGroup, RawPlan, RawTask, Reference};
 use super::references::mentions;
 use super::rules::GUESS;
-use super::sections::{OtherLabel, OutlineScan, OutlineSection, ScannedItem, scan};
+use super::sections::{OtherLabel, OutlineScan, OutlineSection, ScannedItem, WorkPlaces, scan};
 use super::task_keys::state_of;
 use crate::diagnostic::Diagnostic;
 use crate::plan::State;
@@ -46,6 +47,8 @@ pub(super) fn plan_of(lines: &[MarkdownLine<'_>]) -> Lists {
         return of_headings(&scan);
     }
     let mut chosen = chosen_items(&scan, kind);
+    let mut others = add_other_lists(&scan, &mut chosen);
+    others.extend(add_without_boxes(&scan, kind, &mut chosen));
     // A corrected list replaces those before it.
     let corrected = chosen
         .iter()
@@ -72,6 +75,7 @@ pub(super) fn plan_of(lines: &[MarkdownLine<'_>]) -> Lists {
     }
     let mut reader = ListReader::new(&scan, kind, chosen);
     reader.read();
+    reader.plan.notes.extend(others);
     if let (Some(other), Some(own)) = (superseded, reader.plan.tasks.first().map(|raw| raw.task.place)) {
         let message = "there is another version of this plan, which the text replaces or rejects: this one is read";
         let note =
@@ -166,7 +170,9 @@ fn heading_tasks(scan: &OutlineScan<'_>) -> Vec<usize> {
                 .starts_with(|c: char| c.is_ascii_digit())
         });
         let id = read_item(section.title, None, 0).task.id;
-        has_number || id.is_some_and(|id| id.len() > 1 && id.starts_with(|c: char| c.is_ascii_uppercase()))
+        has_number
+            || is_step_line(section.title)
+            || id.is_some_and(|id| id.len() > 1 && id.starts_with(|c: char| c.is_ascii_uppercase()))
     };
     let is_numbered = |section: &OutlineSection<'_>| {
         read_item(section.title, None, 0).task.id.is_some() && !is_phase(section.title) && !is_version(section.title)
@@ -217,6 +223,18 @@ fn of_headings(scan: &OutlineScan<'_>) -> Lists {
         };
         tasks.insert(section_ix, plan.tasks.len());
         plan.tasks.push(read_item(section.title, None, section.at));
+    }
+    // "1. Data layer" with "1.1 Define the models" below it is a group.
+    let above = |section_ix: usize| scan.sections.get(section_ix).and_then(|section| section.parent);
+    for (task_ix, &section_ix) in own.iter().enumerate() {
+        let mut around = std::iter::successors(above(section_ix), |&ix| above(ix));
+        let parent = around
+            .find_map(|ix| tasks.get(&ix))
+            .and_then(|&parent| plan.tasks.get(parent));
+        let parent = parent.and_then(|raw| Some(Reference::certain(raw.task.id.as_deref()?, raw.task.place)));
+        if let Some(raw) = plan.tasks.get_mut(task_ix) {
+            raw.parent = parent;
+        }
     }
     // Sections below a task belong to it.
     let task_of = |section: Option<usize>| {
@@ -294,7 +312,10 @@ fn chosen_items(scan: &OutlineScan<'_>, kind: ListKind) -> Vec<usize> {
                     continue;
                 };
                 let is_chosen = match item.parent {
-                    None => (kind == ListKind::Bullets || item.is_ordered()) && !item.is_legend(),
+                    None => {
+                        (kind == ListKind::Bullets || item.is_ordered() || scan.has_ids_alone(item.list))
+                            && !item.is_legend()
+                    }
                     Some(parent) => chosen.binary_search(&parent).is_ok() && scan.is_task_below(item, parent),
                 };
                 if is_chosen {
@@ -304,6 +325,115 @@ fn chosen_items(scan: &OutlineScan<'_>, kind: ListKind) -> Vec<usize> {
             chosen
         }
     }
+}
+
+/// How many lists that are not read are named.
+const MAX_NAMED: usize = 10;
+
+/// Adds the lists of another kind that are work as well, and returns what was guessed about these and about those that are left out.
+fn add_other_lists(scan: &OutlineScan<'_>, chosen: &mut Vec<usize>) -> Vec<Diagnostic> {
+    let list_of = |&ix: &usize| Some(scan.items.get(ix)?.list);
+    let own: BTreeSet<usize> = chosen.iter().filter_map(list_of).collect();
+    let mut places = WorkPlaces::default();
+    places.extend(own.iter().filter_map(|&list| scan.place_of(list)));
+    let mut firsts: BTreeMap<usize, Vec<&ScannedItem<'_>>> = BTreeMap::new();
+    for item in &scan.items {
+        let is_open = (!scan.is_labelled(item.list) || item.is_box()) && !item.is_legend();
+        if item.parent.is_none() && is_open && !own.contains(&item.list) {
+            firsts.entry(item.list).or_default().push(item);
+        }
+    }
+    let is_strong = |items: &[&ScannedItem<'_>]| items.iter().all(|item| item.is_box() || item.is_ordered());
+    let are_verbs = |items: &[&ScannedItem<'_>]| {
+        let mut titles = items.iter().map(|item| read_item(item.body(), None, 0).task.title);
+        titles.all(|title| begins_with_verb(&title))
+    };
+    // Where the tasks have ids, a list without ids speaks of them.
+    let have_ids = chosen.iter().filter_map(|&ix| scan.items.get(ix)).all(|item| {
+        let id = read_item(item.body(), None, 0).task.id;
+        id.is_some_and(|id| id.starts_with(|c: char| c.is_ascii_alphabetic()))
+    });
+    let is_taken_as_strong = |list: usize, items: &[&ScannedItem<'_>]| {
+        is_strong(items) && !have_ids && scan.is_work_list(list) && !scan.is_aside(list)
+    };
+    let strong = firsts.iter().filter(|(list, items)| is_taken_as_strong(**list, items));
+    places.extend(strong.filter_map(|(&list, _)| scan.place_of(list)));
+    let (mut notes, mut added) = (Vec::new(), BTreeSet::new());
+    for (list, items) in firsts {
+        let Some(first) = items.first() else {
+            continue;
+        };
+        let is_criterion = items.iter().all(|item| scan.is_criterion(item));
+        let is_apart = || {
+            scan.place_of(list)
+                .is_some_and(|place| scan.is_part_of_work(place, &places))
+        };
+        let is_taken = !is_criterion
+            && (is_taken_as_strong(list, &items)
+                || !is_strong(&items) && !have_ids && is_apart() && !scan.is_aside(list) && are_verbs(&items));
+        if is_taken {
+            added.insert(list);
+        }
+        let place = first.line.span();
+        let title = visible(&one_line(&plain(first.line.text), 60)).into_owned();
+        let message = match is_taken {
+            true => format!("the list that begins with \"{title}\" is read as tasks as well"),
+            false => format!("the list that begins with \"{title}\" is not read as tasks"),
+        };
+        if notes.len() < MAX_NAMED {
+            notes.push(Diagnostic::new(&GUESS, place, message));
+        }
+    }
+    let mut all: BTreeSet<usize> = std::mem::take(chosen).into_iter().collect();
+    for (ix, item) in scan.items.iter().enumerate() {
+        let is_task = match item.parent {
+            None => !item.is_legend(),
+            Some(parent) => all.contains(&parent) && scan.is_task_below(item, parent),
+        };
+        if is_task && added.contains(&item.list) {
+            all.insert(ix);
+        }
+    }
+    chosen.extend(all);
+    notes
+}
+
+/// Adds the items without a box to a checklist in which most have one. Returns what was guessed about these and about those of other
+/// lists.
+fn add_without_boxes(scan: &OutlineScan<'_>, kind: ListKind, chosen: &mut Vec<usize>) -> Vec<Diagnostic> {
+    let mut counts: BTreeMap<usize, (usize, usize)> = BTreeMap::new();
+    let top = || {
+        scan.items
+            .iter()
+            .enumerate()
+            .filter(|(_, item)| item.parent.is_none() && !item.is_legend())
+    };
+    for (_, item) in top() {
+        let (n_boxes, n_others) = counts.entry(item.list).or_default();
+        *(if item.is_box() { n_boxes } else { n_others }) += 1;
+    }
+    let (mut notes, mut added) = (Vec::new(), Vec::new());
+    for (ix, item) in top().filter(|(_, item)| kind == ListKind::Checklist && !item.is_box()) {
+        let (n_boxes, n_others) = counts.get(&item.list).copied().unwrap_or_default();
+        if n_boxes == 0 || chosen.binary_search(&ix).is_ok() {
+            continue;
+        }
+        let title = visible(&one_line(&plain(item.line.text), 60)).into_owned();
+        let is_taken = n_boxes >= n_others && !scan.is_labelled(item.list);
+        let message = match is_taken {
+            true => format!("`{title}` has no box: it is read as a task as well"),
+            false => format!("`{title}` has no box: it is not read as a task"),
+        };
+        if is_taken {
+            added.push(ix);
+        }
+        if notes.len() < MAX_NAMED {
+            notes.push(Diagnostic::new(&GUESS, item.line.span(), message));
+        }
+    }
+    chosen.extend(added);
+    chosen.sort_unstable();
+    notes
 }
 
 struct ListReader<'s, 't> {
@@ -316,6 +446,8 @@ struct ListReader<'s, 't> {
     item_groups: HashMap<usize, usize>,
     /// The tasks by their items.
     tasks: HashMap<usize, usize>,
+    /// How many items of a list in which all have the number 1 are read.
+    n_items: HashMap<usize, usize>,
     cut: Option<Span>,
 }
 
@@ -329,6 +461,7 @@ impl<'s, 't> ListReader<'s, 't> {
             section_groups: HashMap::new(),
             item_groups: HashMap::new(),
             tasks: HashMap::new(),
+            n_items: HashMap::new(),
             cut: None,
         }
     }
@@ -408,7 +541,13 @@ impl<'s, 't> ListReader<'s, 't> {
     }
 
     /// Sets the number of a task's item, with those of the items around it.
-    fn number(&self, item: &ScannedItem<'_>, raw: &mut RawTask) {
+    fn number(&mut self, item: &ScannedItem<'_>, raw: &mut RawTask) {
+        if item.parent.is_none() && self.scan.has_lazy_numbers(item.list) {
+            let place = self.n_items.entry(item.list).or_default();
+            *place += 1;
+            raw.number = Some(place.to_string());
+            return;
+        }
         if raw.task.id.is_some() || raw.number.is_some() {
             return;
         }
@@ -548,12 +687,51 @@ fn finish_plan(mut plan: RawPlan, place: Span, cut: Option<Span>, is_strong: boo
             None => {}
         }
     }
+    labels_to_ids(&mut plan);
+    group_by_numbers(&mut plan);
     Lists::Plan {
         plan: Box::new(plan),
         place,
         cut,
         is_strong,
     }
+}
+
+/// Makes ids of the letters in brackets that all tasks begin with, each with another: "[A] Create it".
+fn labels_to_ids(plan: &mut RawPlan) {
+    let letter_of = |raw: &RawTask| {
+        let label = raw.task.details.first()?.strip_prefix("Label: ")?;
+        let is_letter =
+            raw.task.id.is_none() && label.len() == 1 && label.bytes().all(|byte| byte.is_ascii_uppercase());
+        is_letter.then(|| label.to_owned())
+    };
+    let letters: BTreeSet<String> = plan.tasks.iter().filter_map(letter_of).collect();
+    if letters.len() < plan.tasks.len() {
+        return;
+    }
+    for raw in &mut plan.tasks {
+        raw.task.id = letter_of(raw);
+        raw.task.details.remove(0);
+    }
+}
+
+/// Makes groups of tasks whose numbers begin those of later ones: 2 of 2.1 and 2.2.
+fn group_by_numbers(plan: &mut RawPlan) {
+    let mut seen: HashSet<String> = HashSet::new();
+    for raw in &mut plan.tasks {
+        let Some(id) = raw.task.id.clone() else {
+            continue;
+        };
+        let is_number = id.chars().all(|c| c.is_ascii_digit() || c == '.');
+        let above = id
+            .rsplit_once('.')
+            .map(|(above, _)| above)
+            .filter(|above| is_number && seen.contains(*above));
+        let above = above.map(|above| Reference::certain(above, raw.task.place));
+        raw.parent = raw.parent.take().or(above);
+        seen.insert(id);
+    }
+    plan.group_by_parents();
 }
 
 /// Returns the first line after an offset that stands for omitted tasks.

@@ -1,5 +1,7 @@
 //! Lines of Markdown: headings, list items, table rows, and the rest.
 
+use std::collections::BTreeSet;
+
 use super::task_keys::state_of;
 use crate::document::prose::TakenParts;
 use crate::text::Span;
@@ -13,6 +15,8 @@ pub(super) struct MarkdownLine<'t> {
     /// Its text without marks, and the start of that.
     pub(super) text: &'t str,
     pub(super) at: usize,
+    /// Whether it stands in a block quote.
+    pub(super) is_quoted: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -46,10 +50,43 @@ pub(super) fn lines<'t>(text: &'t str, part: Span, taken: &[Span]) -> Vec<Markdo
         });
         at += line.len();
     }
+    read_lines_with_ids(&mut out);
     read_other_boxes(&mut out);
     read_roman_numbers(&mut out);
     read_rows_without_outer_bars(&mut out, text);
     out
+}
+
+/// Reads "T1: Create it" as an item where a text has nothing but such lines for items: each with the same letters and another number.
+fn read_lines_with_ids(lines: &mut [MarkdownLine<'_>]) {
+    let is_item = |line: &MarkdownLine<'_>| matches!(line.kind, LineKind::Item { .. } | LineKind::TableRow);
+    if lines.iter().any(is_item) {
+        return;
+    }
+    let id_of = |line: &MarkdownLine<'_>| {
+        let (id, words) = line.text.split_once(':').filter(|_| line.kind == LineKind::Text)?;
+        let letters = id.trim_end_matches(|c: char| c.is_ascii_digit());
+        let name = letters.trim_end_matches(['-', '_']);
+        let is_id = (1..=10).contains(&name.len())
+            && name.bytes().all(|byte| byte.is_ascii_uppercase())
+            && (1..=6).contains(&(id.len() - letters.len()));
+        let is_task = is_id && words.starts_with(' ') && words.trim().contains(' ');
+        is_task.then(|| (letters.len(), id.to_owned()))
+    };
+    let ids: Vec<Option<(usize, String)>> = lines.iter().map(id_of).collect();
+    let found = || ids.iter().flatten();
+    let prefix = |(n_letters, id): &(usize, String)| id.get(..*n_letters).unwrap_or("").to_owned();
+    let different: BTreeSet<&String> = found().map(|(_, id)| id).collect();
+    let prefixes: BTreeSet<String> = found().map(prefix).collect();
+    if different.len() < 2 || different.len() < found().count() || prefixes.len() > 1 {
+        return;
+    }
+    for (line, _) in lines.iter_mut().zip(&ids).filter(|(_, id)| id.is_some()) {
+        line.kind = LineKind::Item {
+            number: None,
+            checkbox: None,
+        };
+    }
 }
 
 /// Reads "II. Add the engine" as an item if "I. …" comes before it.
@@ -120,6 +157,7 @@ fn read_rows_without_outer_bars<'t>(lines: &mut [MarkdownLine<'t>], text: &'t st
                 indent: line.indent,
                 text: trimmed,
                 at: start + (whole.len() - trimmed.len()),
+                ..*line
             };
         }
     }
@@ -157,6 +195,7 @@ fn blank<'t>(at: usize) -> MarkdownLine<'t> {
         indent: 0,
         text: "",
         at,
+        is_quoted: false,
     }
 }
 
@@ -171,7 +210,7 @@ fn line_of(line: &str, at: usize) -> MarkdownLine<'_> {
     };
     // A quotation inside an item has the indentation of its mark.
     let is_quoted = unquoted.len() < line.trim_start().len();
-    let indent = columns(unquoted) + if is_quoted { columns(line) } else { 0 };
+    let mut indent = columns(unquoted) + if is_quoted { columns(line) } else { 0 };
     let made = |kind, text: &'_ str| {
         let skipped = trimmed.len() - text.len();
         (kind, skipped)
@@ -179,7 +218,11 @@ fn line_of(line: &str, at: usize) -> MarkdownLine<'_> {
     if trimmed.is_empty() || is_rule(trimmed) {
         return blank(at);
     }
-    let (kind, skipped) = if let Some((level, text)) = heading(trimmed) {
+    let (kind, skipped) = if let Some((level, mark, text)) = org_item(trimmed) {
+        indent += 2 * (level - 1);
+        let (number, checkbox) = (None, Some(mark));
+        made(LineKind::Item { number, checkbox }, text)
+    } else if let Some((level, text)) = heading(trimmed) {
         made(LineKind::Heading(level), text)
     } else if trimmed.starts_with(['|', '│']) && trimmed.len() > 1 || is_border(trimmed) {
         (LineKind::TableRow, 0)
@@ -193,6 +236,7 @@ fn line_of(line: &str, at: usize) -> MarkdownLine<'_> {
         indent,
         text: trimmed.get(skipped..).unwrap_or(""),
         at: at + n_before + skipped,
+        is_quoted,
     }
 }
 
@@ -212,6 +256,29 @@ fn is_border(line: &str) -> bool {
     let is_drawn = line.starts_with(['┌', '├', '└', '╞', '┏', '┣', '┗', '╔', '╠', '╚']);
     is_ascii && line.chars().all(|c| matches!(c, '+' | '-' | '=' | ' '))
         || is_drawn && line.len() > 6 && line.chars().all(|c| ('\u{2500}'..='\u{257f}').contains(&c) || c == ' ')
+}
+
+/// Reads a heading of Org mode with its state: `** DONE Choose a library`. Returns its level and the mark of the state.
+fn org_item(line: &str) -> Option<(usize, &'static str, &str)> {
+    const STATES: [(&str, &str); 9] = [
+        ("TODO", ""),
+        ("NEXT", ""),
+        ("WAITING", ""),
+        ("DOING", "~"),
+        ("STARTED", "~"),
+        ("DONE", "x"),
+        ("CANCELLED", "-"),
+        ("CANCELED", "-"),
+        ("KILL", "-"),
+    ];
+    let level = line.bytes().take_while(|byte| *byte == b'*').count();
+    let rest = line
+        .get(level..)?
+        .strip_prefix(' ')
+        .filter(|_| (1..=9).contains(&level))?;
+    let (word, text) = rest.split_once(' ')?;
+    let (_, mark) = STATES.iter().find(|(state, _)| *state == word)?;
+    Some((level, mark, text.trim_start()))
 }
 
 fn heading(line: &str) -> Option<(usize, &str)> {
@@ -241,11 +308,24 @@ fn item_mark(line: &str) -> Option<(Option<&str>, &str)> {
     if checkbox(line).is_some() {
         return Some((None, line));
     }
-    if begins_with_symbol(line) {
+    // "📋 **Your plan**" is a heading.
+    let is_title = line.strip_prefix('📋').is_some_and(|rest| {
+        let rest = rest.trim();
+        rest.ends_with(':') || rest.starts_with("**") && rest.ends_with("**")
+    });
+    if begins_with_symbol(line) && !is_title {
         return Some((None, line));
     }
     if let Some(found) = keycap(line) {
         return Some(found);
+    }
+    // "(1) Sort the photos".
+    let in_brackets = line.strip_prefix('(').and_then(|rest| rest.split_once(") "));
+    if let Some((number, rest)) = in_brackets
+        && (1..=3).contains(&number.len())
+        && number.bytes().all(|byte| byte.is_ascii_digit())
+    {
+        return Some((Some(number), rest.trim_start()));
     }
     let n_digits = line
         .bytes()

@@ -27,18 +27,20 @@ pub(super) fn plan_of(text: &str, offset: usize) -> Option<RawPlan> {
     let mut is_begun = false;
     for line in text.split_inclusive('\n') {
         let trimmed = line.trim();
-        if !is_begun {
-            is_begun = is_flowchart(trimmed);
-        } else if !is_remark(trimmed) {
+        // `graph TD; A-->B;`: the first statement is the direction.
+        let is_head = !is_begun && is_flowchart(trimmed);
+        let statements = split_statements(trimmed);
+        if is_begun && !is_remark(trimmed) || is_head && statements.len() > 1 {
             let mut start = at + (line.len() - line.trim_start().len());
-            for statement in split_statements(trimmed) {
-                reader.statement(
-                    statement.trim(),
-                    start + (statement.len() - statement.trim_start().len()),
-                );
+            for (ix, statement) in statements.into_iter().enumerate() {
+                let own = start + (statement.len() - statement.trim_start().len());
+                if !is_head || ix > 0 {
+                    reader.statement(statement.trim(), own);
+                }
                 start += statement.len() + 1;
             }
         }
+        is_begun |= is_head;
         at += line.len();
     }
     (!reader.plan.tasks.is_empty()).then_some(reader.plan)

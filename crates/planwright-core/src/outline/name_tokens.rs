@@ -17,13 +17,17 @@ pub(super) fn starts_with_words(text: &str, words: &str) -> bool {
 /// Skips a noun before a name, as in "step 2" and "tasks #3".
 pub(super) fn skip_noun(lower: &str, at: usize) -> (usize, Option<&str>) {
     #[rustfmt::skip]
-    const NOUNS: [&str; 28] = [
-        "schritte", "schritt", "aufgaben", "aufgabe", "étapes", "étape", "pasos", "paso", "tareas", "tarea", "steps",
+    const NOUNS: [&str; 38] = [
+        "schritte", "schritten", "schritt", "aufgaben", "aufgabe", "étapes", "étape", "tâches", "tâche", "pasos",
+        "paso", "tareas", "tarea", "etapas", "etapa", "passos", "passo", "passi", "tarefas", "tarefa", "steps",
         "step", "tasks", "task", "items", "item", "stories", "story", "tickets", "ticket", "issues", "issue",
         "phases", "phase", "stages", "stage", "milestone", "no.",
     ];
     let rest = lower.get(at..).unwrap_or("");
-    let articles = ["the ", "den ", "dem ", "l'", "l’", "la ", "las ", "los ", "el ", "les "];
+    #[rustfmt::skip]
+    let articles = [
+        "the ", "den ", "dem ", "l'", "l’", "la ", "las ", "los ", "el ", "les ", "o ", "os ", "as ", "lo ", "gli ",
+    ];
     let rest = articles
         .iter()
         .find_map(|article| rest.strip_prefix(article))
@@ -47,6 +51,45 @@ pub(super) fn skip_noun(lower: &str, at: usize) -> (usize, Option<&str>) {
     let gap = lower.get(after..).unwrap_or("");
     let trimmed = gap.trim_start();
     (after + (gap.len() - trimmed.len()), lower.get(start..after))
+}
+
+/// Reads "the previous two steps". Returns how many are meant, and the length of the words.
+pub(super) fn previous_several(lower: &str) -> Option<(usize, usize)> {
+    const COUNTS: [(&str, usize); 8] = [
+        ("two", 2),
+        ("2", 2),
+        ("three", 3),
+        ("3", 3),
+        ("four", 4),
+        ("4", 4),
+        ("five", 5),
+        ("5", 5),
+    ];
+    const WORDS: [&str; 3] = ["previous", "preceding", "last"];
+    let mut rest = lower.strip_prefix("the ").unwrap_or(lower);
+    let take = |rest: &str| {
+        let word = rest.split(|c: char| !c.is_alphanumeric()).next().unwrap_or("");
+        word.len()
+    };
+    let (mut count, mut has_word) = (None, false);
+    for _ in 0..2 {
+        let word = rest.get(..take(rest))?;
+        match COUNTS.iter().find(|(own, _)| *own == word) {
+            Some((_, n)) if count.is_none() => count = Some(*n),
+            None if !has_word && WORDS.contains(&word) => has_word = true,
+            _ => return None,
+        }
+        rest = rest.get(word.len()..)?;
+        rest = rest.strip_prefix(' ').unwrap_or(rest);
+    }
+    let noun = ["steps", "tasks", "items"]
+        .iter()
+        .find(|noun| starts_with_words(rest, noun));
+    rest = noun.and_then(|noun| rest.strip_prefix(noun)).unwrap_or(rest);
+    let n_bytes = lower.get(..lower.len() - rest.len())?.trim_end().len();
+    count
+        .filter(|_| has_word && (noun.is_some() || ends_here(lower, n_bytes)))
+        .map(|n| (n, n_bytes))
 }
 
 /// Letters and digits in the form of an id: `T001`, `US-1`, `2.1`.

@@ -1,11 +1,65 @@
 //! Names of tasks in the form for comparison: without marks, case and small words.
 
+use std::ops::Range;
+
 /// Returns a text without Markdown marks around words, quotes around it and punctuation at its end.
 pub(super) fn plain(text: &str) -> String {
-    let unmarked: String = text.chars().filter(|c| !matches!(c, '`' | '*')).collect();
+    let unmarked = without(text, &emphasis(text)).replace('`', "");
     let quotes = ['"', '\'', '“', '”', '‘', '’', '_'];
     let trimmed = unmarked.trim().trim_matches(quotes).trim();
     trimmed.trim_end_matches(['.', ':', ';', ',', ' ']).trim().to_owned()
+}
+
+/// Returns a text without some parts, which are in order.
+pub(super) fn without(text: &str, parts: &[Range<usize>]) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut at = 0;
+    for part in parts {
+        out.push_str(text.get(at..part.start).unwrap_or(""));
+        at = part.end;
+    }
+    out.push_str(text.get(at..).unwrap_or(""));
+    out
+}
+
+/// Returns the stars that mark words: neither those of code and of paths, as in `src/*.ts`, nor those that stand alone.
+pub(super) fn emphasis(text: &str) -> Vec<Range<usize>> {
+    let bytes = text.as_bytes();
+    let last_tick = text.rfind('`');
+    let mut found: Vec<Range<usize>> = Vec::new();
+    let (mut at, mut in_code) = (0, false);
+    while let Some(&byte) = bytes.get(at) {
+        let start = at;
+        at += 1;
+        match byte {
+            b'`' => in_code = !in_code && last_tick > Some(start),
+            b'*' if !in_code => {
+                at += bytes.iter().skip(at).take_while(|byte| **byte == b'*').count();
+                let before = start
+                    .checked_sub(1)
+                    .and_then(|at| bytes.get(at))
+                    .copied()
+                    .unwrap_or(b' ');
+                let (after, second) = (bytes.get(at).copied().unwrap_or(b' '), bytes.get(at + 1).copied());
+                let is_path = before == b'/'
+                    || after == b'/'
+                    || after == b'.'
+                        && !before.is_ascii_alphanumeric()
+                        && second.is_some_and(|c| c.is_ascii_alphanumeric());
+                let is_apart = before == b' ' && after == b' ' && start > 0 && at < bytes.len();
+                if !is_path && !is_apart {
+                    found.push(start..at);
+                }
+            }
+            _ => {}
+        }
+    }
+    // A single star without another one marks nothing: `*args`.
+    if found.iter().filter(|stars| stars.len() == 1).count() == 1 {
+        let is_bold = |stars: &Range<usize>| stars.len() != 1 || stars.end == text.len();
+        found.retain(is_bold);
+    }
+    found
 }
 
 /// Returns a text in the form for comparison: lower case, one space between words.
@@ -61,7 +115,7 @@ pub(super) fn is_none_word(text: &str) -> bool {
     #[rustfmt::skip]
     let words = [
         "", "none", "no", "nothing", "n/a", "na", "null", "nil", "no dependencies", "no dependency", "independent",
-        "keine", "aucune", "aucun", "ninguna", "ninguno", "nenhuma", "nenhum", "nessuna", "nessuno", "нет", "なし", "无",
+        "keine", "keiner", "nichts", "aucune", "aucun", "rien", "nada", "ninguna", "ninguno", "nenhuma", "nenhum", "nessuna", "nessuno", "нет", "なし", "无",
         "無",
     ];
     is_dash || words.contains(&bare.to_lowercase().as_str())

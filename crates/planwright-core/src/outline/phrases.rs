@@ -12,18 +12,26 @@ pub(super) fn is_bold_heading(text: &str) -> bool {
     is_whole || is_phase(text) && text.len() < 80 && !text.ends_with('.')
 }
 
+/// The words for a step before its number, in the languages that models answer in. Those of scripts without spaces stand right before
+/// it.
+#[rustfmt::skip]
+pub(super) const STEP_NOUNS: &[&str] = &[
+    "Step ", "Task ", "Étape ", "Etape ", "Tâche ", "Paso ", "Tarea ", "Schritt ", "Aufgabe ", "Passo ", "Etapa ",
+    "Tarefa ", "Compito ", "Шаг ", "Задача ", "ステップ", "タスク", "手順", "步骤", "任务", "第",
+];
+
 /// Returns whether a line is a task by itself: "Step 2: …".
 pub(super) fn is_step_line(text: &str) -> bool {
     let text = text.trim_start_matches(['*', '_']);
-    let rest = ["Step ", "Task "].iter().find_map(|noun| text.strip_prefix(noun));
+    let rest = STEP_NOUNS.iter().find_map(|noun| text.strip_prefix(noun));
     rest.is_some_and(|rest| {
         let after = rest
-            .trim_start_matches('#')
+            .trim_start_matches(['#', ' '])
             .trim_start_matches(|c: char| c.is_ascii_digit());
-        after.len() < rest.len()
+        after.len() < rest.trim_start_matches(['#', ' ']).len()
             && after
-                .trim_start_matches(['*', '_', ' '])
-                .starts_with([':', '.', ')', '-', '–', '—'])
+                .trim_start_matches(['*', '_', ' ', '步'])
+                .starts_with([':', '：', '.', '、', ')', '-', '–', '—'])
     })
 }
 
@@ -117,6 +125,168 @@ pub(super) fn is_version(title: &str) -> bool {
     let number: String = bare.chars().take_while(|c| c.is_ascii_digit() || *c == '.').collect();
     let is_marked = title.starts_with(['[', 'v']) || title.contains("20");
     is_marked && number.split('.').filter(|part| !part.is_empty()).count() == 3 || title.starts_with("[Unreleased]")
+}
+
+/// Returns whether a sentence says that no task depends on another: "All steps are independent."
+pub(super) fn says_independent(text: &str) -> bool {
+    #[rustfmt::skip]
+    const SUBJECTS: &[&str] = &[
+        "all", "of", "the", "these", "them", "steps", "tasks", "items", "they", "three", "four", "five", "six", "seven",
+        "eight", "nine", "ten", "every", "each", "task", "step", "item", "none", "and",
+    ];
+    #[rustfmt::skip]
+    const VERBS: &[&str] = &[
+        "are", "is", "can", "could", "may", "have", "depend", "depends", "do", "don't",
+    ];
+    #[rustfmt::skip]
+    const WORDS: &[&str] = &[
+        "independent", "in any order", "in parallel", "no dependencies", "none of them depend", "none of these depend",
+        "none of the tasks depend", "none of the steps depend", "depend on each other", "depend on one another",
+    ];
+    #[rustfmt::skip]
+    const OF_SOME: &[&str] = &[
+        "except", "other than", "apart from", "but ", "after", "before", "once", "some", "most", "not independent",
+        "are not", "aren't", "unless", "until", "within", "where",
+    ];
+    let lower = plain(text).to_lowercase().replace('’', "'");
+    let words = lower
+        .split(|c: char| c.is_whitespace() || c == ',')
+        .filter(|word| !word.is_empty());
+    let subject: Vec<&str> = words.take_while(|word| !VERBS.contains(word)).collect();
+    let is_all = !subject.is_empty() && subject.iter().all(|word| SUBJECTS.contains(word));
+    let is_none = subject.first() == Some(&"none") || lower.contains(" not ") || lower.contains("don't");
+    let depends = lower.contains("depend on") || lower.contains("depends on");
+    let is_whole = |text: &str| {
+        ["there are ", ""].iter().any(|start| {
+            let rest = text.strip_prefix(start);
+            rest.is_some_and(|rest| {
+                rest.starts_with("no dependencies between the") || rest.starts_with("in no particular order")
+            })
+        })
+    };
+    let is_said = is_all && WORDS.iter().any(|words| lower.contains(words)) && (!depends || is_none);
+    let is_limited = OF_SOME.iter().any(|words| lower.contains(words)) || lower.contains(|c: char| c.is_ascii_digit());
+    lower.len() < 200 && (is_said && !is_limited || is_whole(&lower))
+}
+
+/// Returns whether an answer declines the request in its first sentence.
+pub(super) fn is_refusal(line: &str) -> bool {
+    let lower = plain(line).to_lowercase().replace('’', "'");
+    // "I can't do it all at once, but here is a plan".
+    if ["here's", "here is", "here are", "however", "based on"]
+        .iter()
+        .any(|words| lower.contains(words))
+    {
+        return false;
+    }
+    let rest = [
+        "i'm sorry",
+        "i am sorry",
+        "sorry",
+        "i apologize",
+        "i apologise",
+        "unfortunately",
+    ]
+    .iter()
+    .find_map(|start| lower.strip_prefix(start))
+    .unwrap_or(&lower);
+    let rest = rest.trim_start_matches([',', ' ', '.', '—', '-']);
+    let rest = rest.strip_prefix("but ").unwrap_or(rest);
+    let subject = [
+        "i can't ",
+        "i cannot ",
+        "i'm unable to ",
+        "i am unable to ",
+        "i'm not able to ",
+        "i won't ",
+    ];
+    let verb = subject.iter().find_map(|start| rest.strip_prefix(start));
+    verb.is_some_and(|verb| {
+        ["help", "assist", "do ", "plan", "provide", "create", "comply"]
+            .iter()
+            .any(|own| verb.starts_with(own))
+    })
+}
+
+/// Returns whether a sentence after a plan changes one of its tasks: "Actually, replace step 3 …".
+pub(super) fn changes_task(line: &str) -> bool {
+    let lower = plain(line).to_lowercase();
+    #[rustfmt::skip]
+    let leads = [
+        "actually", "wait", "on second thought", "correction", "edit:", "update:", "hmm", "scratch", "sorry", "oops",
+        "on reflection", "one change", "instead",
+    ];
+    let verbs = [
+        "replace ", "drop ", "remove ", "delete ", "skip ", "swap ", "merge ", "ignore ", "change ",
+    ];
+    let nouns = ["step ", "steps ", "task ", "tasks ", "item ", "items ", "#"];
+    let names_task = |after: &str| {
+        let rest = after.strip_prefix("the ").unwrap_or(after);
+        nouns.iter().any(|noun| {
+            rest.strip_prefix(noun)
+                .is_some_and(|id| id.starts_with(|c: char| c.is_ascii_digit()))
+        })
+    };
+    leads.iter().any(|lead| lower.starts_with(lead))
+        && verbs.iter().any(|verb| {
+            lower
+                .match_indices(verb)
+                .take(8)
+                .any(|(at, _)| lower.get(at + verb.len()..).is_some_and(names_task))
+        })
+}
+
+/// Returns whether a text speaks of the plan.
+pub(super) fn names_plan(text: &str) -> bool {
+    contains_any(
+        text,
+        &["plan", "tasks", "steps", "breakdown", "to-do", "you asked", "requested"],
+    )
+}
+
+/// Returns whether a heading announces what can follow the plan, or advice on it.
+pub(super) fn is_afterthought(title: &str) -> bool {
+    #[rustfmt::skip]
+    const STARTS: &[&str] = &[
+        "future", "later", "stretch", "nice to have", "nice-to-have", "idea", "possible", "improvement", "enhancement",
+        "recommend", "tip", "best practice", "command", "usage", "what", "how", "tech", "tool", "next", "not ", "won't",
+        "implementation strategy", "strategy", "incremental", "delivery", "mvp", "parallel", "to run", "run ", "to use",
+        "optional", "suggest", "consider", "let me know", "before you", "remember", "advice", "important", "warning",
+    ];
+    starts_with_any(title, STARTS)
+}
+
+/// Returns whether a heading announces how the work is checked or taken back.
+pub(super) fn is_check(title: &str) -> bool {
+    #[rustfmt::skip]
+    const STARTS: &[&str] = &[
+        "test", "verif", "validat", "rollback", "roll back", "rolling back", "monitor", "metric", "check", "qa",
+    ];
+    starts_with_any(title, STARTS)
+}
+
+/// Returns whether a text begins with a verb that tells what to do: "Add the form".
+pub(super) fn begins_with_verb(text: &str) -> bool {
+    #[rustfmt::skip]
+    const VERBS: &[&str] = &[
+        "add", "adjust", "announce", "apply", "archive", "audit", "automate", "backfill", "benchmark", "build", "bump",
+        "cache", "call", "change", "choose", "clean", "collect", "compare", "configure", "connect", "convert", "copy",
+        "cover", "create", "cut", "decide", "define", "delete", "deploy", "describe", "design", "determine", "develop",
+        "disable", "document", "draft", "draw", "drop", "enable", "ensure", "establish", "evaluate", "expand",
+        "export", "expose", "extend", "extract", "find", "finish", "fix", "generate", "handle", "hook", "implement",
+        "import", "improve", "index", "initialise", "initialize", "inline", "install", "instrument", "integrate",
+        "introduce", "launch", "limit", "link", "list", "load", "log", "make", "map", "measure", "merge", "migrate",
+        "mock", "move", "normalise", "normalize", "optimise", "optimize", "order", "organise", "organize", "parse",
+        "pick", "plan", "port", "prepare", "print", "profile", "publish", "push", "put", "record", "refactor",
+        "register", "release", "remove", "rename", "render", "replace", "research", "return", "review", "revise",
+        "rewrite", "roll", "run", "save", "scaffold", "schedule", "secure", "select", "send", "set", "setup", "ship",
+        "show", "sketch", "sort", "split", "start", "stop", "store", "style", "support", "switch", "sync", "tag",
+        "test", "tidy", "track", "train", "translate", "tune", "update", "upgrade", "upload", "use", "validate",
+        "verify", "wire", "wrap", "write",
+    ];
+    let lower = plain(text).to_lowercase();
+    let word = lower.split(|c: char| !c.is_alphanumeric()).next().unwrap_or("");
+    VERBS.binary_search(&word).is_ok()
 }
 
 pub(super) fn is_plan_heading(title: &str) -> bool {
@@ -216,7 +386,7 @@ pub(super) fn is_example(text: &str) -> bool {
     const WORDS: &[&str] = &[
         "example", "sample", "the shape", "this shape", "format", "schema", "currently", "current flow",
         "current architecture", "current state", "data flow", "existing", "for instance", "e.g.", "template",
-        "looks like this", "payload", "response body", "fixture", "input file", "config",
+        "look like this", "looks like this", "end up with", "ci file", "payload", "response body", "fixture", "input file", "config",
     ];
     contains_any(text, WORDS)
 }
@@ -226,7 +396,7 @@ pub(super) fn is_criteria_label(text: &str) -> bool {
     #[rustfmt::skip]
     const STARTS: &[&str] = &[
         "acceptance", "definition of done", "done when", "success criteria", "exit criteria", "criteria",
-        "verification checklist", "verification criteria", "acceptance checklist",
+        "verification", "verify", "how to verify", "test plan", "acceptance checklist",
     ];
     let bare = plain(text).to_lowercase();
     ["checklist", "checks", "dod"].contains(&bare.as_str()) || starts_with_any(text, STARTS)
@@ -253,7 +423,8 @@ pub(super) fn is_field(text: &str) -> bool {
 pub(super) fn is_dependency_field(text: &str) -> bool {
     #[rustfmt::skip]
     const STARTS: &[&str] = &[
-        "depends on", "dependencies", "dependency", "blocked by", "deps:", "prerequisite",
+        "depends on", "dependencies", "dependency", "blocked by", "deps:", "prerequisite", "dépend", "abhängig",
+        "depende", "dipende", "зависит", "зависимост", "依存", "依赖",
     ];
     starts_with_any(text, STARTS)
 }

@@ -1,9 +1,12 @@
 //! A plan from one part of an answer: dependencies are still names.
 
+use std::collections::HashMap;
+
 use super::OutlineTask;
+use super::names::one_line;
 use super::rules::GUESS;
 use crate::diagnostic::Diagnostic;
-use crate::text::Span;
+use crate::text::{Span, visible};
 
 /// A plan before its dependencies are resolved.
 #[derive(Clone, Debug, Default)]
@@ -14,6 +17,12 @@ pub(super) struct RawPlan {
     /// Dependencies written apart from the tasks: the first depends on the second.
     pub(super) edges: Vec<(Reference, Reference)>,
     pub(super) notes: Vec<Diagnostic>,
+    /// Whether the text says that no task depends on another.
+    pub(super) is_unordered: bool,
+    /// Where an element stands for tasks that are left out.
+    pub(super) elided: Option<Span>,
+    /// Why the plan cannot be taken as it is written.
+    pub(super) refusal: Option<Diagnostic>,
 }
 
 /// A task before its dependencies are resolved.
@@ -29,8 +38,12 @@ pub(super) struct RawTask {
     pub(super) dependencies: Option<Vec<Reference>>,
     /// The tasks that depend on it.
     pub(super) blocks: Vec<Reference>,
+    /// The task that it is a part of.
+    pub(super) parent: Option<Reference>,
     /// Numbers in a bracket at its end that may name dependencies.
     pub(super) hints: Vec<Reference>,
+    /// Whether this bracket has nothing else than ids in it.
+    pub(super) are_ids: bool,
     /// Notes about guesses.
     pub(super) notes: Vec<Diagnostic>,
 }
@@ -49,6 +62,9 @@ pub(super) struct RawGroup {
     pub(super) description: String,
     pub(super) place: Span,
 }
+
+/// How deep groups of sub-tasks are nested in each other; one that is deeper stands on its own.
+const MAX_NESTING: usize = 16;
 
 /// A written name of a task.
 #[derive(Clone, Debug, PartialEq)]
@@ -132,6 +148,87 @@ impl RawPlan {
         members
     }
 
+    /// Makes groups of the tasks that others name as their parent.
+    pub(super) fn group_by_parents(&mut self) {
+        let ids = self.tasks.iter().enumerate();
+        let ids: HashMap<String, usize> = ids.filter_map(|(ix, raw)| Some((raw.task.id.clone()?, ix))).collect();
+        let parent_of = |raw: &RawTask| ids.get(&raw.parent.as_ref()?.text).copied();
+        let parents: Vec<Option<usize>> = self.tasks.iter().map(parent_of).collect();
+        for (raw, _) in self
+            .tasks
+            .iter_mut()
+            .zip(&parents)
+            .filter(|(_, parent)| parent.is_none())
+        {
+            let named = raw.parent.take();
+            raw.task
+                .details
+                .extend(named.map(|parent| format!("Parent: {}", parent.text)));
+        }
+        // The parents, each after its own parent; those in a cycle are no parents.
+        let mut children: Vec<Vec<usize>> = vec![Vec::new(); self.tasks.len()];
+        for (ix, parent) in parents.iter().enumerate() {
+            if let Some(own) = parent.and_then(|parent| children.get_mut(parent)) {
+                own.push(ix);
+            }
+        }
+        let roots = (0..parents.len()).filter(|&ix| parents.get(ix) == Some(&None));
+        let mut order: Vec<(usize, usize)> = roots.map(|ix| (ix, 0)).collect();
+        let mut at = 0;
+        let mut groups: HashMap<usize, usize> = HashMap::new();
+        while let Some(&(ix, depth)) = order.get(at) {
+            at += 1;
+            let Some(own) = children.get(ix).filter(|own| !own.is_empty()) else {
+                continue;
+            };
+            order.extend(own.iter().map(|&child| (child, depth + 1)));
+            let group = self.parent_group(ix);
+            if let Some(group) = self
+                .groups
+                .get_mut(group)
+                .filter(|_| depth % MAX_NESTING == MAX_NESTING - 1)
+            {
+                group.parent = None;
+            }
+            groups.insert(ix, group);
+            for child in own {
+                if let Some(raw) = self.tasks.get_mut(*child) {
+                    raw.group = Some(group);
+                }
+            }
+        }
+        let mut ix = 0;
+        self.tasks.retain(|_| {
+            ix += 1;
+            !groups.contains_key(&(ix - 1))
+        });
+    }
+
+    /// Adds the group that a task with sub-tasks becomes.
+    fn parent_group(&mut self, task_ix: usize) -> usize {
+        let raw = self.tasks.get(task_ix).cloned().unwrap_or_default();
+        let message = format!(
+            "`{}` is a group of its sub-tasks, and no task of its own",
+            visible(&one_line(&raw.task.title, 60))
+        );
+        self.guess(raw.task.place, message);
+        let parts = [raw.task.description]
+            .into_iter()
+            .chain(raw.task.details)
+            .chain(raw.task.criteria);
+        let parts: Vec<String> = parts.filter(|part| !part.is_empty()).collect();
+        self.add_group(RawGroup {
+            name: raw.task.title,
+            id: raw.task.id,
+            list: Some(raw.list),
+            parent: raw.group,
+            dependencies: raw.dependencies,
+            blocks: raw.blocks,
+            description: parts.join("\n"),
+            place: raw.task.place,
+        })
+    }
+
     /// Adds the tasks of another part of the same answer as a group.
     pub(super) fn append(&mut self, other: RawPlan, name: &str, place: Span) {
         let lists = self.tasks.iter().map(|task| task.list);
@@ -155,5 +252,6 @@ impl RawPlan {
         self.edges.extend(other.edges);
         self.notes.extend(other.notes);
         self.goal = self.goal.take().or(other.goal);
+        self.refusal = self.refusal.take().or(other.refusal);
     }
 }

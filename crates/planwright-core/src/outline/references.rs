@@ -5,7 +5,9 @@ use std::ops::Range;
 use super::dependency_words::{
     MARKERS, MARKERS_AFTER, MARKERS_WITHOUT_SPACES, Markers, OTHER_WORDS, PHRASES, Strength,
 };
-use super::name_tokens::{ListedName, ends_here, name_at, skip_noun, skip_separator, starts_with_words, token};
+use super::name_tokens::{
+    IdForm, ListedName, ends_here, name_at, previous_several, skip_noun, skip_separator, starts_with_words, token,
+};
 use super::names::is_none_word;
 use super::raw::Reference;
 use crate::text::Span;
@@ -63,6 +65,10 @@ pub(super) fn mentions(text: &str) -> Mentions {
             at += words.len();
             continue;
         }
+        if let Some(end) = arrow_at_end(text, at, &mut out) {
+            at = end;
+            continue;
+        }
         if let Some(words) = MARKERS_WITHOUT_SPACES.iter().find(|words| rest.starts_with(**words)) {
             let after = at + words.len();
             at = read_after(text, &lower, at, after, (Strength::Label, false), &mut out).max(after);
@@ -96,6 +102,58 @@ pub(super) fn mentions(text: &str) -> Mentions {
         at = end.max(after);
     }
     out
+}
+
+/// Reads an arrow back to ids that ends a text: "Enable the checks <- 2, 3". Returns where it ends.
+fn arrow_at_end(text: &str, at: usize, out: &mut Mentions) -> Option<usize> {
+    let rest = text.get(at..)?;
+    let arrow = ["<--", "<-", "←"].iter().find(|arrow| rest.starts_with(**arrow))?;
+    let before = text.get(..at)?;
+    let start = at + arrow.len();
+    let names = ids_within(text.get(start..)?, start)?;
+    if !before.ends_with([' ', '\t']) || before.trim().is_empty() {
+        return None;
+    }
+    out.found.extend(names.into_iter().map(|(text, range)| Mention {
+        text,
+        range,
+        is_certain: true,
+        is_reverse: false,
+    }));
+    out.clauses.push(before.trim_end().len()..text.len());
+    Some(text.len())
+}
+
+/// Returns the ids and numbers that a text lists, where it has nothing else.
+fn ids_within(text: &str, offset: usize) -> Option<Vec<(String, Range<usize>)>> {
+    let mut found = Vec::new();
+    let mut at = offset;
+    for part in text.split_inclusive([',', ';', '&', '+']) {
+        let name = part.trim_matches([',', ';', '&', '+', ' ', '\t', '`', '#', '.']);
+        let form = IdForm::of(name);
+        if form.n_digits == 0 || form.end != name.len() || name.len() > 16 {
+            return None;
+        }
+        let start = at + part.find(name)?;
+        found.push((name.to_owned(), start..start + name.len()));
+        at += part.len();
+    }
+    (!found.is_empty()).then_some(found)
+}
+
+/// Returns the ids in brackets at the end of a text that has nothing else in them: "Ship both (A1, A2)", "Test it [1]". One number in
+/// round brackets is more often a remark.
+pub(super) fn bracketed_ids(text: &str) -> Option<Vec<(String, Range<usize>)>> {
+    let body = text.trim_end().trim_end_matches('.');
+    let (open, inner) = [('(', ')'), ('[', ']')].iter().find_map(|&(open, close)| {
+        let inner = body.strip_suffix(close)?;
+        let at = inner.rfind(open)?;
+        Some((at, inner.get(at + 1..)?))
+    })?;
+    let ids = ids_within(inner, open + 1)?;
+    let is_number = |(id, _): &(String, Range<usize>)| id.bytes().all(|byte| byte.is_ascii_digit());
+    let is_remark = body.ends_with(')') && ids.len() == 1 && ids.iter().all(is_number);
+    (!is_remark && !text.get(..open)?.trim().is_empty()).then_some(ids)
 }
 
 /// Reads the names right before a marker: "1、2に依存".
@@ -243,6 +301,11 @@ fn read_after(
         may_be_quantity,
     } = names;
     if found.is_empty() {
+        if !has_colon && let Some((found, end)) = names_of_part(text, lower, at) {
+            let reversed = |mention| Mention { is_reverse, ..mention };
+            out.found.extend(found.into_iter().map(reversed));
+            return end;
+        }
         if strength != Strength::Strong && !has_colon {
             return after;
         }
@@ -272,6 +335,25 @@ fn read_after(
     end
 }
 
+/// Reads the tasks in "the interface from step 1", up to the end of the clause: only those with a noun. Returns where they end.
+fn names_of_part(text: &str, lower: &str, at: usize) -> Option<(Vec<Mention>, usize)> {
+    let clause = lower.get(at..clause_end(text, at))?;
+    let preposition = [" from ", " of ", " in "].into_iter().find_map(|word| {
+        let start = at + clause.find(word)? + word.len();
+        let (next, noun) = skip_noun(lower, start);
+        (next > start && noun.is_some()).then_some(start)
+    });
+    let mut names = NamesAfterMarker {
+        at: preposition?,
+        end: at,
+        found: Vec::new(),
+        may_be_quantity: true,
+    };
+    names.read(text, lower, (Strength::Strong, false));
+    let is_named = !names.found.is_empty() && names.found.iter().all(|mention| mention.is_certain);
+    is_named.then_some((names.found, names.end))
+}
+
 /// The names that follow a marker, in progress.
 struct NamesAfterMarker {
     at: usize,
@@ -293,11 +375,20 @@ impl NamesAfterMarker {
             let Some(name) = phrase.or_else(|| name_at(text, lower, next, word, strength)) else {
                 break;
             };
-            self.end = name.range.end;
-            self.may_be_quantity &= name.is_number;
+            // "step 2 of phase 1".
+            let group = group_after(lower, name.range.end).filter(|_| name.is_number);
+            let (text_of_name, range) = match group {
+                Some(end) => (
+                    text.get(name.range.start..end).unwrap_or("").to_owned(),
+                    name.range.start..end,
+                ),
+                None => (name.text, name.range),
+            };
+            self.end = range.end;
+            self.may_be_quantity &= name.is_number && group.is_none();
             self.found.push(Mention {
-                text: name.text,
-                range: name.range,
+                text: text_of_name,
+                range,
                 is_certain: name.is_certain,
                 is_reverse,
             });
@@ -310,9 +401,27 @@ impl NamesAfterMarker {
     }
 }
 
+/// Returns the end of " of phase 1" at a place.
+fn group_after(lower: &str, at: usize) -> Option<usize> {
+    let rest = lower.get(at..)?;
+    let after = [" of phase ", " in phase ", " from phase "]
+        .iter()
+        .find_map(|words| rest.strip_prefix(words))?;
+    let n_digits = after.bytes().take_while(u8::is_ascii_digit).count();
+    (n_digits > 0).then(|| lower.len() - after.len() + n_digits)
+}
+
 /// Reads a phrase that names several tasks, such as "all of the above" and "everything except 3".
 fn phrase_at(text: &str, lower: &str, at: usize) -> Option<ListedName> {
     let rest = lower.get(at..)?;
+    if let Some((_, n_bytes)) = previous_several(rest) {
+        return Some(ListedName {
+            text: rest.get(..n_bytes)?.to_owned(),
+            range: at..at + n_bytes,
+            is_certain: true,
+            is_number: false,
+        });
+    }
     PHRASES.iter().find_map(|phrase| {
         let end = at + phrase.len();
         let except = || exception(text, lower, end);
@@ -431,13 +540,18 @@ fn clause(text: &str, start: usize, end: usize) -> Option<Range<usize>> {
     let trimmed = before.trim_end_matches([' ', '*', '_']);
     let lower = trimmed.to_ascii_lowercase();
     let trimmed = trimmed
-        .get(..lower.strip_suffix("also").map_or(trimmed.len(), str::len))?
+        .get(
+            ..["also", " is"]
+                .iter()
+                .find_map(|word| lower.strip_suffix(word))
+                .map_or(trimmed.len(), str::len),
+        )?
         .trim_end();
     let is_boundary = trimmed.ends_with(['.', ';', '-', '–', '—', ',', '→', '←', '|', '!']);
     let rest = after.trim_start_matches(['.', ')', ']', '*', '_', ' ', ',', ';']);
     let begins_sentence = after.starts_with(['.', ';']) || rest.is_empty();
     let from = trimmed
-        .trim_end_matches(['-', '–', '—', ',', '→', '←', '|', ';', ' '])
+        .trim_end_matches(['<', '-', '–', '—', ',', '→', '←', '|', ';', ' '])
         .len();
     (is_boundary && begins_sentence).then(|| from..end + (after.len() - after.trim_start_matches(['.', ';']).len()))
 }

@@ -1,14 +1,14 @@
 //! Resolves names to tasks, decides whether numbers start at 0 or 1, and uses the order of a list if nothing is written. Refuses ambiguous
 //! names.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use super::bracketed_titles::read_bracketed_titles;
 use super::cycles::find_cycle;
 use super::index::{Index, NameLookup};
 use super::names::one_line;
 use super::phrases::is_phase;
-use super::raw::{RawPlan, Reference};
+use super::raw::{RawPlan, RawTask, Reference};
 use super::rules::{AMBIGUOUS, CYCLE, GUESS, REPEATED_ID, UNKNOWN_TASK};
 use super::{Outline, OutlineTask};
 use crate::diagnostic::{Diagnostic, nearest};
@@ -23,12 +23,16 @@ const MAX_FINDINGS: usize = 40;
 
 /// Resolves the dependencies of a plan. `base` is the first number by its prose: 0 or 1.
 pub(super) fn resolve(mut plan: RawPlan, base: Option<usize>) -> Result<Outline, Vec<Diagnostic>> {
+    if let Some(refusal) = plan.refusal {
+        return Err(vec![refusal]);
+    }
     let repeated = repeated_ids(&mut plan);
     if !repeated.is_empty() {
         return Err(repeated);
     }
     read_bracketed_titles(&mut plan);
     let index = Index::new(&plan);
+    read_bracketed_ids(&mut plan, &index);
     let mut edges = match base {
         Some(base) => read_edges(&plan, &index, base)?,
         None => by_consistency(&plan, &index)?,
@@ -41,7 +45,8 @@ pub(super) fn resolve(mut plan: RawPlan, base: Option<usize>) -> Result<Outline,
         if let Some(&(place, task_ix)) = hints.first() {
             return Err(vec![perhaps_dependency(&plan, place, task_ix)]);
         }
-        guesses.extend(chain(&plan, &mut edges.on));
+        let chained = (!plan.is_unordered).then(|| chain(&plan, &mut edges.on));
+        guesses.extend(chained.flatten());
     } else {
         guesses.extend(hints.iter().map(|&(place, _)| {
             let message = "the number in these brackets is not understood as a dependency";
@@ -121,6 +126,63 @@ fn hints_of(plan: &RawPlan, index: &Index) -> Vec<(Span, usize)> {
         }
     }
     found
+}
+
+/// Takes the ids in brackets at the end of titles as dependencies, where they name other tasks: "Ship both (A1, A2)". Numbers are taken
+/// where all of these brackets name earlier tasks: otherwise they are sources, sizes or the like.
+fn read_bracketed_ids(plan: &mut RawPlan, index: &Index) {
+    let is_named = |task_ix: usize, raw: &RawTask| {
+        raw.hints
+            .iter()
+            .all(|reference| match index.find(plan, reference, task_ix, 1) {
+                NameLookup::Tasks {
+                    tasks,
+                    guess: None,
+                    by_place: false,
+                } => {
+                    let is_number = reference.text.bytes().all(|byte| byte.is_ascii_digit());
+                    matches!(tasks.as_slice(), [only] if *only < task_ix || !is_number && *only != task_ix)
+                }
+                _ => false,
+            })
+    };
+    let tasks = || plan.tasks.iter().enumerate().filter(|(_, raw)| raw.are_ids);
+    let named: HashSet<usize> = tasks()
+        .filter(|&(ix, raw)| is_named(ix, raw))
+        .map(|(ix, _)| ix)
+        .collect();
+    let has_number = |raw: &RawTask| {
+        raw.hints
+            .iter()
+            .any(|id| id.text.bytes().all(|byte| byte.is_ascii_digit()))
+    };
+    let take_numbers = tasks()
+        .filter(|(_, raw)| has_number(raw))
+        .all(|(ix, _)| named.contains(&ix));
+    let mut first = None;
+    for (task_ix, raw) in plan.tasks.iter_mut().enumerate().filter(|(_, raw)| raw.are_ids) {
+        let is_taken = named.contains(&task_ix) && (take_numbers || !has_number(raw));
+        let hints = std::mem::take(&mut raw.hints);
+        if !is_taken || raw.dependencies.is_some() {
+            continue;
+        }
+        first = first.or(hints.first().map(|hint| hint.place));
+        raw.dependencies = Some(hints);
+        let bracket = raw.task.title.trim_end().rfind(['(', '[']).unwrap_or(0);
+        let title = raw.task.title.get(..bracket).unwrap_or("").trim_end().to_owned();
+        if !title.is_empty() {
+            let whole = std::mem::replace(&mut raw.task.title, title);
+            if raw.task.description.is_empty() {
+                raw.task.description = whole;
+            }
+        }
+    }
+    if let Some(place) = first {
+        plan.guess(
+            place,
+            "the ids in brackets at the ends of titles are read as dependencies",
+        );
+    }
 }
 
 fn perhaps_dependency(plan: &RawPlan, place: Span, task_ix: usize) -> Diagnostic {
@@ -538,7 +600,7 @@ fn order_phases(plan: &RawPlan, on: &mut [Vec<usize>]) -> Option<Diagnostic> {
 
 fn cycle_of(plan: &RawPlan, cycle: &[usize]) -> Diagnostic {
     let tasks: Vec<_> = cycle.iter().filter_map(|&ix| plan.tasks.get(ix)).collect();
-    let name = |raw: &&super::raw::RawTask| match &raw.task.id {
+    let name = |raw: &&RawTask| match &raw.task.id {
         Some(id) => format!("`{}`", visible(&one_line(id, 40))),
         None => name_of(&raw.task.title),
     };

@@ -15,7 +15,7 @@ rules! {
         "a task without it";
     NO_TASKS = "answer-without-tasks", Error,
         "No task can be read out of the answer.",
-        "A plan is read from JSON, JSON lines, YAML, Mermaid graphs, tables, checklists, numbered lists, and headings with lists. Questions to the user and empty lists are no plan.",
+        "A plan is read from JSON, JSON lines, YAML, Mermaid graphs, tables, CSV, checklists, numbered lists, lists of HTML, and headings with lists. Questions to the user and empty lists are no plan.",
         "{\"tasks\": []}",
         "{\"tasks\": [\"Write the parser\"]}";
     CUT_OFF = "answer-cut-off", Error,

@@ -1,15 +1,15 @@
 //! Decides by headings and the text before lists which lists can be work.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::dependency_sentences::statements;
 use super::item_text::read_item;
-use super::markdown_lines::{LineKind, MarkdownLine};
+use super::markdown_lines::{LineKind, MarkdownLine, begins_with_symbol};
 use super::names::plain;
 use super::phrases::{
-    is_asking, is_bold_heading, is_criteria_label, is_dependency_field, is_label, is_label_of_details,
-    is_numbered_bold, is_option, is_other_heading, is_other_intro, is_outdated, is_phase, is_plan_heading,
-    is_plan_sentence, is_revision, is_step_line,
+    is_afterthought, is_asking, is_bold_heading, is_check, is_criteria_label, is_dependency_field, is_label,
+    is_label_of_details, is_numbered_bold, is_option, is_other_heading, is_other_intro, is_outdated, is_phase,
+    is_plan_heading, is_plan_sentence, is_revision, is_step_line,
 };
 use crate::text::Span;
 
@@ -79,6 +79,38 @@ struct ListHead<'t> {
     n_items: usize,
     /// How many of its items are one or two words with items below them.
     n_labels: usize,
+    /// How many of its items have the number 1: Markdown counts such items by their places.
+    n_ones: usize,
+    /// Whether any of its items has a number before it.
+    has_numbers: bool,
+    /// Whether any of them has a number or an id.
+    has_ids: bool,
+}
+
+/// Where a list stands among the headings.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ListPlace {
+    section: Option<usize>,
+    parent: Option<usize>,
+    level: Option<usize>,
+}
+
+/// Where the lists that are work stand.
+#[derive(Debug, Default)]
+pub(super) struct WorkPlaces {
+    sections: HashSet<Option<usize>>,
+    /// How many of the sections have the same parent and level.
+    n_siblings: HashMap<(Option<usize>, Option<usize>), usize>,
+}
+
+impl Extend<ListPlace> for WorkPlaces {
+    fn extend<T: IntoIterator<Item = ListPlace>>(&mut self, places: T) {
+        for place in places {
+            if self.sections.insert(place.section) && place.section.is_some() {
+                *self.n_siblings.entry((place.parent, place.level)).or_default() += 1;
+            }
+        }
+    }
 }
 
 /// The level of a line in bold that is used as a heading.
@@ -114,7 +146,11 @@ fn kind_of<'t>(line: &MarkdownLine<'t>, has_items: bool) -> LineKind<'t> {
 
 /// Reads lines into headings and lists.
 pub(super) fn scan<'t>(lines: &[MarkdownLine<'t>]) -> OutlineScan<'t> {
-    let mut scanner = LineScanner::default();
+    let is_list_quoted = |line: &MarkdownLine<'_>| line.is_quoted && matches!(line.kind, LineKind::Item { .. });
+    let mut scanner = LineScanner {
+        has_quoted_items: lines.iter().any(is_list_quoted),
+        ..LineScanner::default()
+    };
     for line in lines {
         scanner.line(line);
     }
@@ -139,11 +175,17 @@ struct LineScanner<'t> {
     was_blank: bool,
     /// The last top-level number of the previous list, which a paragraph may interrupt.
     last_number: Option<u64>,
+    /// Whether lists are quoted. Where none is, a quoted line is a remark, and announces nothing.
+    has_quoted_items: bool,
 }
 
 impl<'t> LineScanner<'t> {
     fn line(&mut self, line: &MarkdownLine<'t>) {
-        let kind = kind_of(line, self.is_list_open);
+        let is_remark = line.is_quoted && line.kind == LineKind::Text && !self.has_quoted_items;
+        let kind = match is_remark {
+            true => LineKind::Text,
+            false => kind_of(line, self.is_list_open),
+        };
         match kind {
             LineKind::Blank => {}
             LineKind::TableRow => {
@@ -153,7 +195,14 @@ impl<'t> LineScanner<'t> {
             }
             LineKind::Heading(level) => self.heading(line, level),
             LineKind::Item { number, .. } => self.item(line, number.and_then(|number| number.parse().ok())),
-            LineKind::Text => self.text(line),
+            LineKind::Text if is_remark && !self.is_list_open => self.scan.push_detail(self.section, line),
+            LineKind::Text => {
+                let intro = self.intro;
+                self.text(line);
+                if is_remark {
+                    self.intro = intro;
+                }
+            }
         }
         self.was_blank = kind == LineKind::Blank;
     }
@@ -204,12 +253,31 @@ impl<'t> LineScanner<'t> {
                     is_links: true,
                     n_items: 0,
                     n_labels: 0,
+                    n_ones: 0,
+                    has_numbers: false,
+                    has_ids: false,
                 });
             }
             self.is_list_open = true;
             self.open.clear();
         }
-        while self.open.last().is_some_and(|(indent, _)| line.indent <= indent + 1) {
+        // Bullets right below a number belong to its item, also where they are not indented.
+        let is_bullet = matches!(
+            line.kind,
+            LineKind::Item {
+                number: None,
+                checkbox: None
+            }
+        ) && !begins_with_symbol(line.text);
+        let has_number = |&(indent, ix): &(usize, usize)| {
+            let item = self.scan.items.get(ix);
+            line.indent >= indent
+                && item.is_some_and(|item| matches!(item.line.kind, LineKind::Item { number: Some(_), .. }))
+        };
+        while let Some(last) = self.open.last().filter(|(indent, _)| line.indent <= indent + 1) {
+            if is_bullet && has_number(last) {
+                break;
+            }
             self.open.pop();
         }
         let item = ScannedItem {
@@ -223,6 +291,9 @@ impl<'t> LineScanner<'t> {
             list.is_asking &= item.is_question();
             list.is_links &= statements(line.text, false).is_link();
             list.n_items += 1;
+            list.n_ones += usize::from(number == Some(1));
+            list.has_numbers |= matches!(line.kind, LineKind::Item { number: Some(_), .. });
+            list.has_ids |= item.is_ordered();
             self.last_number = number;
         }
         self.open.push((line.indent, self.scan.items.len()));
@@ -304,6 +375,59 @@ impl<'t> OutlineScan<'t> {
             return true;
         }
         !self.has_named_plan && !is_other_intro(intro) && !self.titles(head.section).any(is_other_heading)
+    }
+
+    /// Returns whether the items of a list are bullets, some of which begin with ids.
+    pub(super) fn has_ids_alone(&self, list: usize) -> bool {
+        let head = self.lists.get(list);
+        head.is_some_and(|head| head.has_ids && !head.has_numbers)
+    }
+
+    /// Returns whether all items of a list have the number 1.
+    pub(super) fn has_lazy_numbers(&self, list: usize) -> bool {
+        let head = self.lists.get(list);
+        head.is_some_and(|head| head.n_ones > 1 && head.n_ones == head.n_items)
+    }
+
+    /// Returns whether a list is said to be something else than tasks.
+    pub(super) fn is_labelled(&self, list: usize) -> bool {
+        self.lists.get(list).is_none_or(|head| head.is_asking || head.is_links)
+            || self.other_label(list).is_some()
+            || self.is_outdated(list)
+    }
+
+    /// Returns whether a heading or a sentence announces advice, or what can follow the plan.
+    pub(super) fn is_aside(&self, list: usize) -> bool {
+        let head = self.lists.get(list);
+        let intro = head
+            .and_then(|head| head.intro)
+            .is_some_and(|(text, _)| is_afterthought(text));
+        intro || head.is_some_and(|head| self.titles(head.section).any(is_afterthought))
+    }
+
+    /// Returns where a list stands among the headings.
+    pub(super) fn place_of(&self, list: usize) -> Option<ListPlace> {
+        let head = self.lists.get(list)?;
+        let section = head.section.and_then(|ix| self.sections.get(ix));
+        Some(ListPlace {
+            section: head.section,
+            parent: section.and_then(|section| section.parent),
+            level: section.map(|section| section.level),
+        })
+    }
+
+    /// Returns whether bullets at a place belong to the work at other places: their heading is next to those of the work, and announces
+    /// nothing that comes after it or checks it.
+    pub(super) fn is_part_of_work(&self, place: ListPlace, work: &WorkPlaces) -> bool {
+        let Some(section) = place.section.and_then(|ix| self.sections.get(ix)) else {
+            return false;
+        };
+        let n_next = work.n_siblings.get(&(place.parent, place.level)).copied().unwrap_or(0);
+        let is_sibling = n_next > 0 || section.level == BOLD_LEVEL;
+        // Where several headings share the work, checks are work as well.
+        let may_check = n_next > 1 && !self.has_named_plan;
+        let is_apart = !work.sections.contains(&place.section);
+        is_apart && is_sibling && !is_afterthought(section.title) && (may_check || !is_check(section.title))
     }
 
     /// Returns the sentence before a list, or otherwise the heading above it, that announces no tasks.
@@ -393,7 +517,7 @@ impl<'t> OutlineScan<'t> {
             .get(above.list)
             .is_some_and(|list| list.n_labels == list.n_items);
         let is_group = is_label(above.line.text) || are_labels && above.parent.is_none() && !above.is_ordered();
-        has_id || is_phase(&title) || is_group && !is_label_of_details(&title)
+        has_id || is_phase(&title) || is_group && !is_label_of_details(&title) && !is_option(item.line.text)
     }
 }
 

@@ -3,9 +3,11 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::OutlineTask;
+use super::choice::two_plans;
 use super::dependency_sentences::{SentenceName, statements};
 use super::item_text::read_item;
 use super::names::one_line;
+use super::phrases::is_left_out;
 use super::raw::{RawGroup, RawPlan, RawTask, Reference};
 use super::references::mentions;
 use super::rules::IN_DESCRIPTION;
@@ -15,7 +17,7 @@ use super::task_fields::{
 };
 use super::task_keys as keys;
 use super::value::{MAX_DEPTH, OutlineData, OutlineMember, OutlineNode, plain_key};
-use super::work_lists::{children_of, find_lists, is_single_task};
+use super::work_lists::{FoundList, SeenLists, children_of, find_lists, is_grouping, is_single_task, named_members};
 use crate::diagnostic::Diagnostic;
 use crate::plan::State;
 use crate::text::{Span, visible};
@@ -30,10 +32,14 @@ pub(super) enum Structure {
     Nothing,
 }
 
+/// How many lists that are not read are named.
+const MAX_NAMED: usize = 10;
+
 /// Reads a value as a plan.
 pub(super) fn plan_of(root: &OutlineNode) -> Structure {
-    let mut empty = None;
-    let found = find_lists(root, &mut empty);
+    let mut seen = SeenLists::default();
+    let found = find_lists(root, &mut seen);
+    let SeenLists { empty, left_out } = seen;
     let mut reader = StructureReader::default();
     let Some(first) = found.first() else {
         if empty.is_none() && is_single_task(root) {
@@ -46,6 +52,11 @@ pub(super) fn plan_of(root: &OutlineNode) -> Structure {
         }
         return empty.map_or(Structure::Nothing, Structure::Empty);
     };
+    if let [first, others @ ..] = found.as_slice()
+        && let Some(other) = others.iter().find(|list| is_same_key(list, first))
+    {
+        reader.plan.refusal = Some(two_plans(first.node.span, other.node.span));
+    }
     for list in &found {
         let group = (found.len() > 1).then(|| {
             reader.plan.add_group(RawGroup {
@@ -63,11 +74,25 @@ pub(super) fn plan_of(root: &OutlineNode) -> Structure {
     });
     for holder in first.holders.iter().take(1) {
         reader.edges(holder);
+        reader.groups_by_name(holder, &found);
+    }
+    for member in left_out.iter().take(MAX_NAMED) {
+        let message = format!(
+            "the list `{}` next to the tasks is not read",
+            visible(&one_line(&member.key, 60))
+        );
+        reader.plan.guess(member.key_span.to(member.value.span), message);
     }
     if reader.plan.tasks.is_empty() {
         return empty.map_or(Structure::Nothing, Structure::Empty);
     }
     Structure::Plan(Box::new(reader.finish()), found.iter().any(|list| list.is_strong))
+}
+
+/// Returns whether two lists stand below the same key of the same object.
+fn is_same_key(one: &FoundList<'_>, other: &FoundList<'_>) -> bool {
+    let holders = one.holders.first().zip(other.holders.first());
+    one.key == other.key && holders.is_some_and(|(one, other)| std::ptr::eq(*one, *other))
 }
 
 /// Returns the number of a phase in its own field.
@@ -130,6 +155,7 @@ fn is_read(key: &str, value: &OutlineNode, task: &OutlineTask) -> bool {
         || has(&[keys::GROUPS]) && !matches!(value.data, OutlineData::List(_) | OutlineData::Object(_))
         || has(&[keys::STATES]) && (is_flag || value.text().is_some_and(|word| keys::state_of(word).is_some()))
         || has(&[keys::PARALLEL, keys::OPTIONAL]) && is_flag
+        || has(&[keys::PARENTS]) && reference_of(value).is_some()
         || has(&[keys::IDS]) && (is_number || value.text().is_some_and(|text| task.id.as_deref() == Some(text)))
         || has(&[keys::OWN_STEPS]) && value.elements().iter().all(|step| step.text().is_some())
 }
@@ -174,6 +200,7 @@ impl StructureReader {
             let message = format!("written into the description: {}{more}", names.join(", "));
             self.plan.notes.push(Diagnostic::new(&IN_DESCRIPTION, place, message));
         }
+        self.plan.group_by_parents();
         self.plan
     }
 
@@ -236,6 +263,10 @@ impl StructureReader {
 
     /// Reads a text as a task.
     fn text(&mut self, text: &str, node: &OutlineNode, place: ElementPlace<'_>) {
+        if is_left_out(text) {
+            self.plan.elided.get_or_insert(node.span);
+            return;
+        }
         let mut raw = read_item(text, Some(node.span), 0);
         raw.task.place = node.span;
         (raw.group, raw.list) = (place.group, place.list);
@@ -295,6 +326,10 @@ impl StructureReader {
         if words.is_empty() {
             return;
         }
+        if is_left_out(&words) {
+            self.plan.elided.get_or_insert(place_of(node, title));
+            return;
+        }
         let group = self.group_by_field(node, place.group);
         let task = self.task_of(node, title, id, &words);
         self.plan.tasks.push(RawTask {
@@ -303,6 +338,7 @@ impl StructureReader {
             group,
             dependencies,
             blocks,
+            parent: node.get(keys::PARENTS).and_then(|member| reference_of(&member.value)),
             ..RawTask::default()
         });
     }
@@ -369,6 +405,48 @@ impl StructureReader {
             _ => member.value.text()?.to_owned(),
         };
         Some(self.plan.group_named(name, member.value.span))
+    }
+
+    /// Gives tasks the groups that lists next to theirs sort them into: `"phases": [{"name": "Now", "tasks": ["1", "2"]}]`.
+    fn groups_by_name(&mut self, holder: &OutlineNode, lists: &[FoundList<'_>]) {
+        let mut places: HashMap<&str, usize> = HashMap::new();
+        let tasks: Vec<(Option<String>, String)> = self
+            .plan
+            .tasks
+            .iter()
+            .map(|raw| (raw.task.id.clone(), raw.task.title.clone()))
+            .collect();
+        for (task_ix, (id, title)) in tasks.iter().enumerate() {
+            for name in id.iter().chain([title]) {
+                places.entry(name.as_str()).or_insert(task_ix);
+            }
+        }
+        let names: HashSet<&str> = places.keys().copied().collect();
+        let is_other = |member: &&OutlineMember| lists.iter().all(|list| list.node.span != member.value.span);
+        let others = holder.members().iter().filter(is_other);
+        for member in others.filter(|member| is_grouping(&member.value, &names)) {
+            for element in member.value.elements() {
+                let title = title_of(element).or_else(|| element.get(keys::GROUPS));
+                let id = id_of(element, title);
+                let words = title
+                    .and_then(|member| member.value.scalar())
+                    .or(id.as_deref())
+                    .unwrap_or_default();
+                let group = self.plan.add_group(RawGroup {
+                    name: one_line(words, 200),
+                    id: id.clone(),
+                    dependencies: written_dependencies(element),
+                    place: place_of(element, title),
+                    ..RawGroup::default()
+                });
+                for name in named_members(element, &names).unwrap_or_default() {
+                    let raw = places.get(name).and_then(|&task_ix| self.plan.tasks.get_mut(task_ix));
+                    if let Some(raw) = raw.filter(|raw| raw.group.is_none()) {
+                        raw.group = Some(group);
+                    }
+                }
+            }
+        }
     }
 
     fn state_of(&mut self, node: &OutlineNode) -> Option<State> {

@@ -4,6 +4,7 @@ use super::OutlineTask;
 use super::item_text::read_item;
 use super::markdown_lines::{LineKind, MarkdownLine};
 use super::names::{is_none_word, one_line, plain};
+use super::phrases::is_left_out;
 use super::raw::{RawPlan, RawTask, Reference};
 use super::task_fields::labelled;
 use super::task_keys as keys;
@@ -80,7 +81,70 @@ pub(super) fn plans_of(lines: &[MarkdownLine<'_>]) -> Vec<PlanTable> {
             }
         }
     }
+    found.extend(separated_plans(lines));
     found
+}
+
+/// Reads the tables of a text whose columns stand between commas, semicolons or tabs, below a line with their names.
+fn separated_plans(lines: &[MarkdownLine<'_>]) -> Vec<PlanTable> {
+    let mut found = Vec::new();
+    let is_row = |line: &&MarkdownLine<'_>| line.kind == LineKind::Text;
+    let mut rest = lines;
+    while let Some((first, others)) = rest.split_first() {
+        rest = others;
+        let Some((separator, header)) = separated_header(first) else {
+            continue;
+        };
+        let n_rows = others.iter().take_while(is_row).count();
+        let (rows, after) = others.split_at(n_rows);
+        rest = after;
+        let rows: Vec<Vec<Cell<'_>>> = rows.iter().map(|line| separated_cells(line, separator)).collect();
+        if let Some((plan, place)) = plan_of_rows(&header, &rows, None) {
+            found.push(PlanTable { plan, place, cut: None });
+        }
+    }
+    found
+}
+
+/// Reads a line as the names of columns: those of the tasks, and of their ids or dependencies.
+fn separated_header<'t>(line: &MarkdownLine<'t>) -> Option<(char, Vec<Cell<'t>>)> {
+    let separator = ['\t', ',', ';']
+        .into_iter()
+        .find(|separator| line.text.contains(*separator))?;
+    if line.kind != LineKind::Text || line.text.len() > MAX_HEADER {
+        return None;
+    }
+    let cells = separated_cells(line, separator);
+    let names: Vec<String> = cells.iter().map(|cell| plain_key(cell.text)).collect();
+    let is_title = |name: &String| TITLES.contains(&name.as_str());
+    let is_other = |name: &String| IDS.contains(&name.as_str()) || keys::is_dependency(name);
+    let is_named = cells.iter().all(|cell| !cell.text.is_empty() && cell.text.len() <= 24);
+    let title = names.iter().position(is_title)?;
+    let has_other = names.iter().enumerate().any(|(ix, name)| ix != title && is_other(name));
+    (is_named && has_other).then_some((separator, cells))
+}
+
+/// How long the names of columns are together, in bytes.
+const MAX_HEADER: usize = 400;
+
+/// Splits a row at a separator; one in quotes belongs to a cell.
+fn separated_cells<'t>(line: &MarkdownLine<'t>, separator: char) -> Vec<Cell<'t>> {
+    let mut out = Vec::new();
+    let (mut start, mut in_quotes) = (0, false);
+    let ends = line.text.char_indices().filter_map(|(at, c)| {
+        in_quotes ^= c == '"';
+        (c == separator && !in_quotes).then_some(at)
+    });
+    for end in ends.chain([line.text.len()]) {
+        let text = line.text.get(start..end).unwrap_or("");
+        let inner = text.trim_matches(|c: char| c.is_whitespace() || c == '"');
+        out.push(Cell {
+            text: inner,
+            at: line.at + start + text.find(inner).unwrap_or(0),
+        });
+        start = end + separator.len_utf8();
+    }
+    out
 }
 
 /// Returns the last row of a table if only it has no bar at its end: the text was cut off there.
@@ -95,6 +159,7 @@ const END: MarkdownLine<'static> = MarkdownLine {
     indent: 0,
     text: "",
     at: 0,
+    is_quoted: false,
 };
 
 /// Splits a row at its bars; a bar after a backslash, or in a code span, belongs to a cell.
@@ -221,6 +286,15 @@ fn plan_of(rows: &[Vec<Cell<'_>>], label: Option<MarkdownLine<'_>>) -> Option<(R
     if n_parts > 1 && longest > 1 {
         return None;
     }
+    plan_of_rows(header, rows, label)
+}
+
+/// Reads rows below the names of their columns.
+fn plan_of_rows(
+    header: &[Cell<'_>],
+    rows: &[Vec<Cell<'_>>],
+    label: Option<MarkdownLine<'_>>,
+) -> Option<(RawPlan, Span)> {
     let columns = Columns::of(header, rows)?;
     let mut plan = RawPlan::default();
     let own_group = label.map(|label| plan.group_named(plain(label.text), label.span()));
@@ -276,6 +350,15 @@ impl<'r, 't> TableRow<'r, 't> {
         let Some(title) = self.cell(Some(columns.title)) else {
             return;
         };
+        if is_left_out(title.text) {
+            plan.elided.get_or_insert(title.span());
+            return;
+        }
+        let sums = ["total", "totals", "subtotal", "sum", "summe", "gesamt"];
+        let id = columns.id.and_then(|id| self.cells.get(id));
+        if sums.contains(&plain(title.text).to_lowercase().as_str()) && id.is_none_or(|id| id.text.is_empty()) {
+            return plan.guess(title.span(), "the row with the sums is not read as a task");
+        }
         let read = read_item(title.text, None, title.at);
         let group = match self.cell(columns.group) {
             Some(cell) => Some(plan.group_named(plain(cell.text), cell.span())),

@@ -64,6 +64,9 @@ pub(super) const PARALLEL: &[&str] = &[
     "parallel", "parallelizable", "canrunparallel", "canparallel", "isparallel", "concurrent",
 ];
 
+/// The task that another is a part of.
+pub(super) const PARENTS: &[&str] = &["parent", "parentid", "parenttask", "parenttaskid"];
+
 pub(super) const OPTIONAL: &[&str] = &["optional", "isoptional"];
 
 #[rustfmt::skip]

@@ -1,7 +1,8 @@
 //! Decides which lists in a value are lists of tasks, by their keys and their elements.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
+use super::task_fields::title_of;
 use super::task_keys as keys;
 use super::value::{MAX_DEPTH, OutlineData, OutlineMember, OutlineNode, plain_key};
 use crate::text::Span;
@@ -21,18 +22,27 @@ pub(super) struct FoundList<'n> {
     pub(super) holders: Vec<&'n OutlineNode>,
 }
 
+/// What a search for lists of tasks comes across in addition.
+#[derive(Default)]
+pub(super) struct SeenLists<'n> {
+    /// A list of tasks without a task.
+    pub(super) empty: Option<Span>,
+    /// Lists next to the list of tasks that could hold tasks as well.
+    pub(super) left_out: Vec<&'n OutlineMember>,
+}
+
 /// Returns the lists of tasks at the smallest depth that has any.
-pub(super) fn find_lists<'n>(root: &'n OutlineNode, empty: &mut Option<Span>) -> Vec<FoundList<'n>> {
+pub(super) fn find_lists<'n>(root: &'n OutlineNode, seen: &mut SeenLists<'n>) -> Vec<FoundList<'n>> {
     let OutlineData::List(elements) = &root.data else {
-        return find_lists_in_objects(root, empty);
+        return find_lists_in_objects(root, seen);
     };
     if are_work(elements, true) {
         return vec![whole_list(root, elements.iter().any(has_sign_of_work))];
     }
     match elements.as_slice() {
-        [] => drop(empty.get_or_insert(root.span)),
+        [] => drop(seen.empty.get_or_insert(root.span)),
         // A wrapper can be a list of one.
-        [only] if is_object(only) => return find_lists_in_objects(only, empty),
+        [only] if is_object(only) => return find_lists_in_objects(only, seen),
         _ => {}
     }
     Vec::new()
@@ -62,7 +72,7 @@ struct ListParent<'n> {
     branch: usize,
 }
 
-fn find_lists_in_objects<'n>(root: &'n OutlineNode, empty: &mut Option<Span>) -> Vec<FoundList<'n>> {
+fn find_lists_in_objects<'n>(root: &'n OutlineNode, seen: &mut SeenLists<'n>) -> Vec<FoundList<'n>> {
     let mut level = vec![ListParent {
         name: "",
         around: Vec::new(),
@@ -77,7 +87,7 @@ fn find_lists_in_objects<'n>(root: &'n OutlineNode, empty: &mut Option<Span>) ->
         let mut below = Vec::new();
         for holder in level {
             let holders: Vec<&OutlineNode> = [holder.object].into_iter().chain(holder.around).collect();
-            let own = lists_of(holder.name, holder.object, &holders, empty);
+            let own = lists_of(holder.name, holder.object, &holders, seen);
             if !own.is_empty() {
                 branches.insert(holder.branch);
             }
@@ -144,10 +154,11 @@ fn lists_of<'n>(
     name: &'n str,
     object: &'n OutlineNode,
     holders: &[&'n OutlineNode],
-    empty: &mut Option<Span>,
+    seen: &mut SeenLists<'n>,
 ) -> Vec<FoundList<'n>> {
     let mut strong: Vec<(usize, FoundList<'n>)> = Vec::new();
     let mut weak = Vec::new();
+    let mut members = Vec::new();
     for member in object.members() {
         let key = plain_key(&member.key);
         let others = [keys::NO_LISTS, keys::FILES, keys::CRITERIA, keys::EDGES];
@@ -160,7 +171,7 @@ fn lists_of<'n>(
         let elements = member.value.elements();
         let is_map = rank.is_some() && is_map_of_work(&member.value);
         if matches!(&member.value.data, OutlineData::List(elements) if elements.is_empty()) && is_list_key {
-            empty.get_or_insert(member.value.span);
+            seen.empty.get_or_insert(member.value.span);
         }
         let is_list = are_work(elements, is_list_key);
         if keys::is_dependency(&key)
@@ -178,11 +189,14 @@ fn lists_of<'n>(
             is_strong: is_list_key || elements.iter().any(has_sign_of_work),
             holders: holders.to_vec(),
         };
+        members.push(member);
         match is_list_key {
             true => strong.push((rank.unwrap_or(usize::MAX), list)),
             false => weak.push(list),
         }
     }
+    let names = names_of_elements(&strong);
+    strong.retain(|(_, list)| !is_grouping(list.node, &names));
     let order = |(rank, list): &(usize, FoundList<'_>)| {
         let mut elements = list.node.elements().iter();
         (!elements.any(|element| children_of(element, "phases").is_some()), *rank)
@@ -191,7 +205,36 @@ fn lists_of<'n>(
         return weak;
     };
     strong.retain(|list| best.1 == usize::MAX || order(list) == best);
+    let read: HashSet<u32> = strong.iter().map(|(_, list)| list.node.span.start).collect();
+    let is_left_out =
+        |member: &&&OutlineMember| !read.contains(&member.value.span.start) && !is_grouping(&member.value, &names);
+    seen.left_out.extend(members.iter().filter(is_left_out));
     strong.into_iter().map(|(_, list)| list).collect()
+}
+
+/// Returns the ids and the titles of the elements of some lists that have no lists themselves.
+fn names_of_elements<'n>(lists: &[(usize, FoundList<'n>)]) -> HashSet<&'n str> {
+    let elements = lists.iter().flat_map(|(_, list)| list.node.elements());
+    let members = elements.filter(|element| children_of(element, "phases").is_none());
+    let members = members.flat_map(|element| [element.get(keys::IDS), title_of(element)]);
+    members.flatten().filter_map(|member| member.value.scalar()).collect()
+}
+
+/// Returns whether the elements of a list only sort tasks of another list, by their ids or titles.
+pub(super) fn is_grouping(list: &OutlineNode, names: &HashSet<&str>) -> bool {
+    let is_group = |element: &OutlineNode| named_members(element, names).is_some();
+    !list.elements().is_empty() && list.elements().iter().all(is_group)
+}
+
+/// Returns the names in the list of an element where all of these are names of tasks.
+pub(super) fn named_members<'n>(element: &'n OutlineNode, names: &HashSet<&str>) -> Option<Vec<&'n str>> {
+    let is_list = |member: &&OutlineMember| {
+        let key = plain_key(&member.key);
+        !member.value.elements().is_empty() && (keys::LISTS.contains(&key.as_str()) || key.ends_with("ids"))
+    };
+    let list = element.members().iter().find(is_list)?;
+    let named = list.value.elements().iter().map(OutlineNode::scalar);
+    named.map(|name| name.filter(|name| names.contains(name))).collect()
 }
 
 /// Returns whether the elements of a list can be tasks. `null` is skipped in a list of others.

@@ -6,8 +6,8 @@ use super::dependency_sentences::{Link, SentenceName, arrows_lead_to_dependencie
 use super::index::{Index, NameLookup};
 use super::markdown_lines::{LineKind, MarkdownLine};
 use super::names::{one_line, plain};
-use super::phrases::is_bold_heading;
-use super::raw::{RawPlan, Reference};
+use super::phrases::{is_bold_heading, says_independent};
+use super::raw::{RawPlan, RawTask, Reference};
 use super::rules::AMBIGUOUS;
 use crate::diagnostic::Diagnostic;
 use crate::text::{Span, visible};
@@ -40,6 +40,7 @@ pub(super) fn add_links(plan: &mut RawPlan, lines: &[MarkdownLine<'_>], text: &s
         ordered: Vec::new(),
         parallel: HashSet::new(),
         doubts: Vec::new(),
+        independent: None,
     };
     let places: HashSet<u32> = {
         let tasks = reader.plan.tasks.iter().map(|raw| raw.task.place.start);
@@ -49,6 +50,7 @@ pub(super) fn add_links(plan: &mut RawPlan, lines: &[MarkdownLine<'_>], text: &s
     };
     reader.read(lines, &places);
     let (mut links, ordered, parallel, doubts) = (reader.links, reader.ordered, reader.parallel, reader.doubts);
+    let independent = reader.independent;
     let has_others = plan.has_dependencies();
     if links.is_empty() && !has_others {
         links = ordered;
@@ -66,12 +68,81 @@ pub(super) fn add_links(plan: &mut RawPlan, lines: &[MarkdownLine<'_>], text: &s
         let message = format!("`{}` is not understood as a dependency", visible(&one_line(words, 60)));
         plan.guess(*place, message);
     }
+    if let Some(place) = independent.filter(|_| is_alone) {
+        plan.guess(
+            place,
+            "the text says that the tasks are independent: none depends on another",
+        );
+        plan.is_unordered = true;
+    }
     for task in parallel.into_iter().filter(|_| is_alone) {
         if let Some(raw) = plan.tasks.get_mut(task) {
             raw.task.is_parallel = true;
         }
     }
     Ok(())
+}
+
+/// Adds the dependencies of sentences such as "Note: task 3 also depends on task 1" to a plan that has its own. Each is named as a guess.
+pub(super) fn add_said_links(plan: &mut RawPlan, lines: &[MarkdownLine<'_>]) {
+    let index = Index::new(plan);
+    let has_ids = plan.tasks.iter().all(|raw| raw.task.id.is_some());
+    let own: HashSet<(usize, usize)> = {
+        let on = |(ix, raw): (usize, &RawTask)| {
+            let tasks = raw.dependencies.iter().flatten();
+            let tasks = tasks
+                .filter_map(|name| one_task(plan, &index, name))
+                .map(move |on| (ix, on));
+            tasks.collect::<Vec<_>>()
+        };
+        plan.tasks.iter().enumerate().flat_map(on).collect()
+    };
+    let mut added = Vec::new();
+    for line in lines.iter().filter(|line| line.kind == LineKind::Text && has_ids) {
+        let lower = line.text.to_ascii_lowercase();
+        if !["depends on", "depend on"].iter().any(|verb| lower.contains(verb)) {
+            continue;
+        }
+        let links = statements(line.text, false)
+            .links
+            .into_iter()
+            .filter(|link| !link.is_arrow);
+        for link in links {
+            for (after, before) in link
+                .after
+                .iter()
+                .flat_map(|after| link.before.iter().map(move |before| (after, before)))
+            {
+                let (after, before) = (reference(after, line.at), reference(before, line.at));
+                let ends = one_task(plan, &index, &after).zip(one_task(plan, &index, &before));
+                if ends.is_some_and(|(owner, on)| owner != on && !own.contains(&(owner, on))) {
+                    added.push((after, before));
+                }
+            }
+        }
+    }
+    added.truncate(MAX_EDGES);
+    for (owner, on) in added {
+        let message = format!(
+            "`{}` depends on `{}`, as the text adds",
+            visible(&owner.text),
+            visible(&on.text)
+        );
+        plan.guess(owner.place, message);
+        plan.edges.push((owner, on));
+    }
+}
+
+/// Returns the task that a name certainly means.
+fn one_task(plan: &RawPlan, index: &Index, name: &Reference) -> Option<usize> {
+    match index.find(plan, name, plan.tasks.len(), 1) {
+        NameLookup::Tasks {
+            tasks,
+            guess: None,
+            by_place: false,
+        } if tasks.len() == 1 => tasks.first().copied(),
+        _ => None,
+    }
 }
 
 /// Adds links to the edges of a plan. `is_said` is whether the text says that arrows point to dependencies.
@@ -121,6 +192,8 @@ struct LinkReader<'p> {
     parallel: HashSet<usize>,
     /// Lines in an unknown form; those with a number above 0 certainly name tasks.
     doubts: Vec<(Span, usize)>,
+    /// Where the text says that no task depends on another.
+    independent: Option<Span>,
 }
 
 impl LinkReader<'_> {
@@ -180,6 +253,10 @@ impl LinkReader<'_> {
     fn line(&mut self, text: &str, at: usize, part: TextPart, indent: usize) {
         if part == TextPart::Other || part == TextPart::Prose && indent > 1 {
             return;
+        }
+        if says_independent(text) {
+            self.independent
+                .get_or_insert(Span::new(at, at + text.trim_end().len()));
         }
         let is_section = part != TextPart::Prose;
         let said = statements(text, is_section);

@@ -1,6 +1,7 @@
 //! Reads YAML as values with spans. A value with an unquoted colon is read to the end of its line.
 
 use super::mapped_text::MappedText;
+use super::task_fields::{dependency_members, title_of};
 use super::value::{MAX_DEPTH, OutlineData, OutlineMember, OutlineNode};
 use crate::document::{NodeKind, NodeRef, yaml};
 use crate::text::{SourceText, Span};
@@ -10,8 +11,62 @@ const MAX_VALUES: usize = 200_000;
 
 pub(super) struct YamlValue {
     pub(super) node: OutlineNode,
-    /// The first line with a value that needs quotes and has none.
-    pub(super) repaired: Option<Span>,
+    /// The first place that is no sound YAML, and how it is read.
+    pub(super) repaired: Option<(Span, &'static str)>,
+}
+
+/// How many documents an answer may have.
+const MAX_DOCUMENTS: usize = 1_000;
+
+/// Reads the documents between lines of `---`, or else the blocks between blank lines, as the elements of a list: none where one of them
+/// is not the fields of a task.
+pub(super) fn read_documents(source: &SourceText, span: Span) -> Option<YamlValue> {
+    let text = source.as_str().get(span.range())?;
+    let is_rule = |line: &str| line.trim_end() == "---";
+    let has_rules = text.lines().any(is_rule);
+    let is_end = |line: &str| {
+        if has_rules {
+            is_rule(line)
+        } else {
+            line.trim().is_empty()
+        }
+    };
+    let mut parts: Vec<Span> = Vec::new();
+    let (mut at, mut start) = (span.start as usize, None);
+    for line in text.split_inclusive('\n').chain([if has_rules { "---" } else { "" }]) {
+        match is_end(line) {
+            true => parts.extend(start.take().map(|start| Span::new(start, at))),
+            false if !line.trim().is_empty() => drop(start.get_or_insert(at)),
+            false => {}
+        }
+        at = (at + line.len()).min(span.end as usize);
+    }
+    if !(2..=MAX_DOCUMENTS).contains(&parts.len()) {
+        return None;
+    }
+    let mut elements = Vec::with_capacity(parts.len());
+    for part in parts {
+        let node = read_yaml(source, part).ok()?.node;
+        let is_task = node.members().len() > 1 && title_of(&node).is_some() && has_name_of_task(&node);
+        elements.extend(is_task.then_some(node));
+        elements.last().filter(|_| is_task)?;
+    }
+    let first = |node: &OutlineNode| node.members().first().map(|member| member.key.clone());
+    let is_same = elements
+        .iter()
+        .all(|node| first(node) == elements.first().and_then(first));
+    (has_rules || is_same).then_some(YamlValue {
+        node: OutlineNode {
+            span,
+            data: OutlineData::List(elements),
+        },
+        repaired: None,
+    })
+}
+
+/// Returns whether an object has an id or names dependencies.
+fn has_name_of_task(node: &OutlineNode) -> bool {
+    node.get(&["id", "taskid", "key", "step", "number"]).is_some() || dependency_members(node).next().is_some()
 }
 
 /// Reads a part of a text. Refuses invalid YAML, with the span of the error if known, and too many values.
@@ -42,16 +97,29 @@ fn read_sound(source: &SourceText, span: Span) -> Result<OutlineNode, Option<Spa
     node_of(root, 0, &mut n_left).ok_or(None)
 }
 
-/// Returns a text with quotes around values that contain a colon and a space, and the first of these.
-fn with_quotes(text: &str, span: Span) -> Option<(MappedText, Span)> {
+/// How a value with an unquoted colon is read.
+const COLON: &str = "a value with a colon has no quotes: it is read to the end of its line";
+
+/// How tabs before a line are read.
+const TABS: &str = "tabs are no indentation in YAML: each is read as two spaces";
+
+/// Returns a text with quotes around values that contain a colon and a space, and without tabs before lines, and the first of these.
+fn with_quotes(text: &str, span: Span) -> Option<(MappedText, (Span, &'static str))> {
     let mut out = MappedText::default();
     let mut first = None;
     let mut at = span.start as usize;
     for line in text.get(span.range())?.split_inclusive('\n') {
+        let n_tabs = line.bytes().take_while(|byte| *byte == b'\t').count();
+        if n_tabs > 0 {
+            first.get_or_insert((Span::new(at, at + n_tabs), TABS));
+            out.replace(&"  ".repeat(n_tabs.min(MAX_DEPTH)), at);
+            at += n_tabs;
+        }
+        let line = line.get(n_tabs..)?;
         match value_with_colon(line) {
             Some((start, end)) => {
                 let value = line.get(start..end)?;
-                first.get_or_insert(Span::new(at + start, at + end));
+                first.get_or_insert((Span::new(at + start, at + end), COLON));
                 out.copy(line.get(..start)?, at);
                 out.replace("'", at + start);
                 // A quote inside it is doubled.

@@ -43,7 +43,7 @@ pub fn task_overview(
     };
     TaskOverview {
         task: plan.task_name(task_ix).into_owned(),
-        title: plan.task_title(task).to_owned(),
+        title: plan.task_subject(task).to_owned(),
         status: task.status.as_str(),
         status_word: word,
         ready: readiness.is_ready(task_ix),
