@@ -2,7 +2,9 @@
 
 use planwright_core::dialect::{DIALECTS, find};
 use planwright_core::inspect::{LinkedPlan, inspect};
-use planwright_core::planning::prompt::{PlanningBrief, Purpose, Setback, plan_prompt, repair_prompt, replan_prompt};
+use planwright_core::planning::prompt::{
+    PlanningBrief, Purpose, ReplanCause, plan_prompt, repair_prompt, replan_prompt,
+};
 use planwright_core::prompt::{Prompt, PromptContext, Template};
 use planwright_core::text::SourceText;
 use planwright_testkit::judge::outside;
@@ -79,7 +81,7 @@ fn check_planning_prompts(words: &str, templates: &[Template], max_bytes: usize,
         templates,
         max_bytes,
     };
-    let setback = Setback {
+    let setback = ReplanCause {
         plan_text: words,
         form: words,
         failed_task: Some(words),

@@ -157,7 +157,7 @@ fn renamed_to(change: &ChangeRecord) -> Option<&str> {
 }
 
 #[derive(Clone, Copy, Debug)]
-pub struct Authority<'a> {
+pub struct ClaimAuthority<'a> {
     pub owner: &'a str,
     /// The number of the claim that the caller names, if any.
     pub claim: Option<u64>,
@@ -186,7 +186,7 @@ pub enum NotHolder {
     OfRun(Claim),
 }
 
-impl Authority<'_> {
+impl ClaimAuthority<'_> {
     /// Refuses to finish a task for a caller that does not hold it.
     pub fn refuse(&self, task: &str, claims: &Claims) -> Result<(), NotHolder> {
         let Some(claim) = claims.on(task).filter(|_| !self.takes_over) else {

@@ -14,7 +14,7 @@ use planwright_core::outline::questions;
 use planwright_core::planning::derive::{DeriveError, Derived};
 use planwright_core::planning::draft::{Drafted, Unusable, draft, finding_list};
 use planwright_core::planning::prompt::{
-    Derivation, PlanningBrief, Setback, derive_prompt, plan_prompt, repair_derive_prompt, repair_prompt,
+    Derivation, PlanningBrief, ReplanCause, derive_prompt, plan_prompt, repair_derive_prompt, repair_prompt,
     repair_replan_prompt, replan_prompt,
 };
 use planwright_core::planning::replan::{NewVersion, new_version};
@@ -161,14 +161,14 @@ impl Planner<'_> {
 
 /// The effort of planning.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Effort {
+pub struct PlanningCost {
     /// How many queries the planner got.
     pub n_asked: u32,
     /// What it cost.
     pub usage: Usage,
 }
 
-impl Effort {
+impl PlanningCost {
     fn add(&mut self, answer: &AgentAnswer) {
         self.n_asked += 1;
         self.usage = self.usage.with(answer.usage);
@@ -185,13 +185,13 @@ pub enum PlanningError {
         /// At least one question.
         questions: Vec<String>,
         unusable: Box<Unusable>,
-        effort: Effort,
+        effort: PlanningCost,
     },
     /// No answer was usable, even after corrections.
     Unusable {
         /// The last answer, and its findings.
         unusable: Box<Unusable>,
-        effort: Effort,
+        effort: PlanningCost,
     },
 }
 
@@ -209,7 +209,7 @@ pub fn plan(
     brief: &PlanningBrief<'_>,
     wish: &PlanningRequest<'_>,
     id_source: &mut IdSource<'_>,
-) -> Result<(Drafted, Effort), PlanningError> {
+) -> Result<(Drafted, PlanningCost), PlanningError> {
     converse(
         oracle,
         &plan_prompt(brief).text,
@@ -224,9 +224,9 @@ pub fn replan(
     old: &Inspection,
     try_out: &dyn Fn(&NewVersion) -> Vec<Diagnostic>,
     brief: &PlanningBrief<'_>,
-    setback: &Setback<'_>,
+    setback: &ReplanCause<'_>,
     id_source: &mut IdSource<'_>,
-) -> Result<(WantedVersion, Effort), PlanningError> {
+) -> Result<(WantedVersion, PlanningCost), PlanningError> {
     let read = |answer: &str| {
         let version = new_version(old, brief.dialect, answer, id_source)?;
         let findings = try_out(&version);
@@ -250,7 +250,7 @@ pub fn derive(
     brief: &PlanningBrief<'_>,
     derivation: &Derivation<'_>,
     derive: &dyn Fn(&str) -> Result<Derived, DeriveError>,
-) -> Result<(Derived, Effort), PlanningError> {
+) -> Result<(Derived, PlanningCost), PlanningError> {
     let read = |answer: &str| {
         derive(answer).map_err(|error| Unusable {
             text: answer.to_owned(),
@@ -271,8 +271,8 @@ fn converse<T>(
     prompt: &str,
     mut read: impl FnMut(&str) -> Result<T, Unusable>,
     again: impl Fn(&str, &str) -> String,
-) -> Result<(T, Effort), PlanningError> {
-    let mut effort = Effort::default();
+) -> Result<(T, PlanningCost), PlanningError> {
+    let mut effort = PlanningCost::default();
     let mut prompt = prompt.to_owned();
     loop {
         let answer = match oracle.ask(&prompt) {

@@ -17,7 +17,7 @@ use crate::journal::{JournalError, plan_id};
 use crate::layout::PlanPlace;
 use crate::lock::LockError;
 use crate::revise::{
-    ChangeTarget, LastVerb, Pick, ReviseError, Revised, VerbCall, last_verbs_of, task_named, transition_by,
+    ChangeTarget, LastVerb, ReviseError, Revised, TaskSelector, VerbCall, last_verbs_of, task_named, transition_by,
 };
 use crate::runs::state::{RunState, TaskRun, TaskState};
 use crate::runs::{
@@ -228,7 +228,7 @@ fn change_plan(
         ..VerbCall::default()
     };
     let names = [task.clone()];
-    let revised = transition_by(target, Pick::Named(&names), &request, &call).map_err(ReviewError::Revise)?;
+    let revised = transition_by(target, TaskSelector::Named(&names), &request, &call).map_err(ReviewError::Revise)?;
     if !target.dry {
         // The log of the run must show the verdict. The plan's history has it in any case, even if an ending run still holds the lock.
         let mut events = vec![match review.verdict {

@@ -243,7 +243,7 @@ fn move_plan(removal: Removal, plan: &PlanToRemove, request: &RemovalRequest) ->
     };
     let store = Store::default();
     match request.is_dry() {
-        true => store.foresee(file, departure),
+        true => store.preview_change(file, departure),
         false => store.depart(file, departure),
     }
 }

@@ -3,7 +3,7 @@
 use planwright_core::edit::VerbRequest;
 use planwright_core::plan::Verb;
 use planwright_run::journal::ManualVerification;
-use planwright_run::revise::{Pick, VerbCall, each_once, foresee, task_named};
+use planwright_run::revise::{TaskSelector, VerbCall, each_once, preview_change, task_named};
 use serde::Deserialize;
 
 use crate::changes::{ChangeReport, refuse_without_note, revise_failure};
@@ -64,7 +64,8 @@ fn verify<'f>(
     }
     let target = found.target(request.transition.change.is_dry());
     // A change that would be refused is not verified.
-    let foreseen = foresee(target, Pick::Named(&names), edit, call).map_err(|error| revise_failure(found, &error))?;
+    let foreseen = preview_change(target, TaskSelector::Named(&names), edit, call)
+        .map_err(|error| revise_failure(found, &error))?;
     let Some(linked) = foreseen.plan() else {
         return Ok((Vec::new(), None));
     };

@@ -10,7 +10,7 @@ use planwright_run::clock;
 use planwright_run::files::DiskFiles;
 use planwright_run::gate::GatePolicy;
 use planwright_run::layout::PlanPlace;
-use planwright_run::revise::{Pick, ReviseError, Revised, VerbCall, expired_names, transition_by};
+use planwright_run::revise::{ReviseError, Revised, TaskSelector, VerbCall, expired_names, transition_by};
 use planwright_run::runs;
 use planwright_run::shell::argument;
 use serde::{Deserialize, Serialize};
@@ -238,7 +238,7 @@ fn claim_next(workspace: &Workspace, request: &NextRequest) -> Result<(OpenedPla
         until: lease_end(request.lease.as_deref())?,
         ..VerbCall::default()
     };
-    let revised = match transition_by(target, Pick::Next(1), &edit, &call) {
+    let revised = match transition_by(target, TaskSelector::Next(1), &edit, &call) {
         Ok(revised) => revised,
         Err(error @ ReviseError::NothingReady) => {
             return match wrong_dialect(&found, &error) {

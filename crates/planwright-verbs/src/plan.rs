@@ -18,7 +18,7 @@ use planwright_run::config::Config;
 use planwright_run::inspect_file::inspect_file;
 use planwright_run::journal::{ChangeRecord, plan_id};
 use planwright_run::layout::root_of;
-use planwright_run::planner::{self, AnswerSource, Effort, PlanningError};
+use planwright_run::planner::{self, AnswerSource, PlanningCost, PlanningError};
 use planwright_run::shell::argument;
 use planwright_run::store::{self, PlanFile, Store};
 use serde::{Deserialize, Serialize};
@@ -126,7 +126,7 @@ struct PlannedText {
     notes: Vec<Diagnostic>,
     reasoning: String,
     agent: Option<String>,
-    effort: Effort,
+    effort: PlanningCost,
 }
 
 /// A request with its resolved inputs.
@@ -437,10 +437,10 @@ fn answered_goal(goal: &str) -> String {
     )
 }
 
-fn effort_of(error: &PlanningError) -> Effort {
+fn effort_of(error: &PlanningError) -> PlanningCost {
     match error {
         PlanningError::Unusable { effort, .. } | PlanningError::Asks { effort, .. } => *effort,
-        PlanningError::AgentQuery(_) => Effort::default(),
+        PlanningError::AgentQuery(_) => PlanningCost::default(),
     }
 }
 

@@ -6,7 +6,7 @@ use planwright_core::plan::Verb;
 use planwright_run::clock;
 use planwright_run::gate::GatePolicy;
 use planwright_run::journal::ManualVerification;
-use planwright_run::revise::{self, Foreseen, Pick, VerbCall, transition_by};
+use planwright_run::revise::{self, PreviewedChange, TaskSelector, VerbCall, transition_by};
 use serde::Deserialize;
 
 use crate::changes::{ChangeMode, ChangeReport, lease_end, refuse_without_note, revise_failure, step_words};
@@ -47,7 +47,7 @@ pub fn transition(workspace: &Workspace, verb: Verb, request: &TransitionRequest
 }
 
 /// The verifications of tasks, and their change if it was prepared.
-pub(crate) type VerifiedChange<'f> = (Vec<ManualVerification>, Option<Foreseen<'f>>);
+pub(crate) type VerifiedChange<'f> = (Vec<ManualVerification>, Option<PreviewedChange<'f>>);
 
 /// Changes the states of tasks, and records the result of `verify` with the change.
 pub(crate) fn transition_verified(
@@ -95,7 +95,7 @@ pub(crate) fn transition_verified(
         verified: &verified,
         ..call
     };
-    let pick = Pick::Named(&request.tasks);
+    let pick = TaskSelector::Named(&request.tasks);
     let revised = match foreseen {
         Some(foreseen) => foreseen.make(pick, &edit, &call),
         None => transition_by(found.target(request.change.is_dry()), pick, &edit, &call),

@@ -36,7 +36,7 @@ pub enum AttemptEnd {
 
 /// The basis of a conclusion, the weakest first. Without verification, users want to know it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Basis {
+pub enum VerdictSource {
     /// Only an exit code.
     ExitStatus,
     /// Signs in text that was written for people.
@@ -53,7 +53,7 @@ pub struct Conclusion {
     /// How it ended.
     pub end: AttemptEnd,
     /// The basis of the end.
-    pub basis: Basis,
+    pub basis: VerdictSource,
     /// What was made: the output of the result file, otherwise the agent's final message.
     pub output: String,
     /// The files that the result file names.
@@ -113,7 +113,7 @@ pub fn conclude(verdict: AgentVerdict, file: Option<ResultFile>, format: EventFo
     }
 }
 
-fn with_file(verdict: &AgentVerdict, file: &ResultFile, format: EventFormat) -> (AttemptEnd, Basis) {
+fn with_file(verdict: &AgentVerdict, file: &ResultFile, format: EventFormat) -> (AttemptEnd, VerdictSource) {
     match (file.report, &verdict.outcome) {
         (ResultStatus::Stop, _) => {
             let condition = file
@@ -121,14 +121,14 @@ fn with_file(verdict: &AgentVerdict, file: &ResultFile, format: EventFormat) -> 
                 .clone()
                 .or_else(|| first_words(&[&file.notes, &file.output]));
             let condition = condition.unwrap_or_else(|| "it did not say which condition was met".to_owned());
-            (AttemptEnd::Stopped { condition }, Basis::ResultFile)
+            (AttemptEnd::Stopped { condition }, VerdictSource::ResultFile)
         }
         (ResultStatus::Failed, AgentOutcome::Done | AgentOutcome::Failed { .. }) => {
             let why = first_words(&[&file.notes, &file.output, &verdict.final_message]);
             let why = why.unwrap_or_else(|| "its result file says that it failed".to_owned());
-            (AttemptEnd::Failed { why }, Basis::ResultFile)
+            (AttemptEnd::Failed { why }, VerdictSource::ResultFile)
         }
-        (ResultStatus::Done, AgentOutcome::Done) => (AttemptEnd::Done, Basis::ResultFile),
+        (ResultStatus::Done, AgentOutcome::Done) => (AttemptEnd::Done, VerdictSource::ResultFile),
         (ResultStatus::Done | ResultStatus::Failed, outcome) => (end_of(outcome.clone()), basis_of(format)),
     }
 }
@@ -143,12 +143,12 @@ fn end_of(outcome: AgentOutcome) -> AttemptEnd {
     }
 }
 
-fn basis_of(format: EventFormat) -> Basis {
+fn basis_of(format: EventFormat) -> VerdictSource {
     match format {
-        EventFormat::Plain => Basis::ExitStatus,
-        EventFormat::Aider => Basis::Text,
+        EventFormat::Plain => VerdictSource::ExitStatus,
+        EventFormat::Aider => VerdictSource::Text,
         EventFormat::Claude | EventFormat::Codex | EventFormat::Gemini | EventFormat::Opencode | EventFormat::Qwen => {
-            Basis::ClosingEvent
+            VerdictSource::ClosingEvent
         }
     }
 }

@@ -41,7 +41,7 @@ use std::fmt;
 use crate::document::NodeRef;
 use account::OutputSummary;
 pub use clock_time::{ClockTime, clock_time_in};
-pub use conclude::{AttemptEnd, Basis, Conclusion, conclude};
+pub use conclude::{AttemptEnd, Conclusion, VerdictSource, conclude};
 use events::{OutputLine, Splitter};
 pub use result_file::ResultFile;
 pub use usage::Usage;

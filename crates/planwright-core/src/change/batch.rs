@@ -10,7 +10,7 @@ use super::proposal::{Expected, ProposedChange, ProposedText};
 use super::{ChangedText, Open, Problem, ProofReading, changeable, refuse_missing};
 use crate::dialect::{self, Choice, Edits, RecordedMove, RequestHistory};
 use crate::document::patch::{self, PatchRefusal};
-use crate::edit::{Halt, Move, VerbRequest, WorkingPlan};
+use crate::edit::{Move, StopEditing, VerbRequest, WorkingPlan};
 use crate::inspect::LinkedPlan;
 use crate::plan::{State, TaskFate, Verb};
 use crate::text::SourceText;
@@ -173,7 +173,7 @@ struct BatchBase<'a> {
 
 /// The effects of requests, before they are written.
 #[derive(Default)]
-struct Played<'r> {
+struct AppliedRequest<'r> {
     results: Vec<Result<RequestResult, Problem>>,
     /// The indexes of the accepted results.
     accepted: Vec<usize>,
@@ -207,10 +207,10 @@ impl<'a> BatchBase<'a> {
     }
 
     /// Applies requests until one depends on a text that is not written yet.
-    fn play<'r>(&self, asked: &'r [TaskRequest<'r>]) -> Played<'r> {
+    fn play<'r>(&self, asked: &'r [TaskRequest<'r>]) -> AppliedRequest<'r> {
         let LinkedPlan { plan, links, .. } = self.linked;
         let mut working = WorkingPlan::new(plan, links);
-        let mut played = Played::default();
+        let mut played = AppliedRequest::default();
         for own in asked {
             let request = &own.request;
             let moves = match refuse_missing(plan, [own.task_ix]) {
@@ -221,8 +221,8 @@ impl<'a> BatchBase<'a> {
                 }
             };
             let result = match (moves, &self.writable) {
-                (Err(Halt::Unread), _) => break,
-                (Err(Halt::Refused(refused)), _) => Err(Problem::Refused(refused)),
+                (Err(StopEditing::Unread), _) => break,
+                (Err(StopEditing::Refused(refused)), _) => Err(Problem::Refused(refused)),
                 (Ok(_), Err(refusal)) => Err(refusal.clone().map_or(Problem::NoPlan, Problem::Unpatchable)),
                 (Ok(moves), Ok(())) => {
                     let counts = request.verb == Verb::Fail && plan.lifecycle.machine.counts_retries;
@@ -242,7 +242,7 @@ impl<'a> BatchBase<'a> {
     }
 
     /// Writes the applied requests; none if the text does not change.
-    fn write(&self, played: &Played<'_>) -> Result<Option<ChangedText>, Problem> {
+    fn write(&self, played: &AppliedRequest<'_>) -> Result<Option<ChangedText>, Problem> {
         let recorded = played.recorded_moves.iter();
         let recorded_moves: Vec<RecordedMove<'_>> = recorded.map(|(recorded, _)| *recorded).collect();
         if recorded_moves.is_empty() {

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use super::regressions::{Descent, new_errors};
+use super::regressions::{ErrorOrigin, new_errors};
 use super::{ChangedText, Open, Problem};
 use crate::check;
 use crate::diagnostic::{Diagnostic, Severity};
@@ -74,7 +74,7 @@ impl Expected {
     pub(super) fn verify(&self, old: &Inspection, new: &Inspection) -> Result<(), Problem> {
         let worse = match self {
             Expected::List(list) => list.new_errors(old, new),
-            Expected::Moves(_) | Expected::Status(_) => new_errors(old, new, Descent::Same),
+            Expected::Moves(_) | Expected::Status(_) => new_errors(old, new, ErrorOrigin::Same),
         };
         if !worse.is_empty() {
             return Err(Problem::Worse(worse));
@@ -171,8 +171,8 @@ impl EditedList {
     fn new_errors(&self, old: &Inspection, new: &Inspection) -> Vec<Diagnostic> {
         let is_same = |old: &LinkedPlan| self.renamed.is_none() && self.is_in_order(old);
         let descent = match old.plan.as_ref().is_some_and(is_same) {
-            true => Descent::Same,
-            false => Descent::Moved {
+            true => ErrorOrigin::Same,
+            false => ErrorOrigin::Moved {
                 origin: &self.origin,
                 renamed: self.renamed,
             },

@@ -10,7 +10,7 @@ use crate::text::Span;
 
 /// The relation of the tasks of a new text to those of the old one.
 #[derive(Clone, Copy)]
-pub(super) enum Descent<'a> {
+pub(super) enum ErrorOrigin<'a> {
     /// Each has its old name and position.
     Same,
     /// They have other names or positions.
@@ -23,9 +23,9 @@ pub(super) enum Descent<'a> {
 }
 
 /// Returns the errors of the new text that the old one does not have, each as often as it is new.
-pub(super) fn new_errors(old: &Inspection, new: &Inspection, descent: Descent<'_>) -> Vec<Diagnostic> {
+pub(super) fn new_errors(old: &Inspection, new: &Inspection, descent: ErrorOrigin<'_>) -> Vec<Diagnostic> {
     let (mut before, mut found) = (errors(old), errors(new));
-    if let Descent::Moved { origin, renamed } = descent {
+    if let ErrorOrigin::Moved { origin, renamed } = descent {
         let (old_tasks, new_tasks) = (TaskSpans::of(old), TaskSpans::of(new));
         let name = renamed.and_then(|ix| {
             let plan = &new.plan.as_ref()?.plan;

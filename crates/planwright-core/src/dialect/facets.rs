@@ -1,8 +1,8 @@
 //! Optional parts of a dialect, each a trait or a table of its own. A dialect names the ones that it has.
 
 use super::{
-    CannotFollow, DialectWriter, Followed, LocatedPlan, Pointing, RecordedMove, RequestHistory, Successor,
-    TaskListEdit, Unpointed, VersionLineage,
+    CannotFollow, DialectWriter, Followed, LocatedPlan, PointerRefusal, PointerUpdate, RecordedMove, RequestHistory,
+    Successor, TaskListEdit, VersionLineage,
 };
 use crate::document::Parsed;
 use crate::document::patch::PlainValue as PatchValue;
@@ -98,9 +98,9 @@ pub trait PlanPointer: Sync {
         &self,
         old: Option<&SourceText>,
         plan: &Plan,
-        pointing: Pointing,
+        pointing: PointerUpdate,
         now: &str,
-    ) -> Result<Option<String>, Unpointed>;
+    ) -> Result<Option<String>, PointerRefusal>;
 }
 
 /// A document that is only a part of a dialect's files.

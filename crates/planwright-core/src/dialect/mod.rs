@@ -56,7 +56,7 @@ pub use writer::DialectWriter;
 
 /// The effect of a change of a plan on the pointer file, which names the active plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Pointing {
+pub enum PointerUpdate {
     /// Only its status changes, if it names the plan.
     Stays,
     /// Work on the plan starts: the pointer names it from now on.
@@ -69,7 +69,7 @@ pub enum Pointing {
 
 /// Why the pointer file cannot be updated.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Unpointed {
+pub struct PointerRefusal {
     /// The obstacle.
     pub refusal: PatchRefusal,
     /// Its span; none for the whole text.

@@ -14,7 +14,7 @@ pub(crate) use approval::plan_move;
 pub use approval::{PlanMove, PlanRefused};
 pub use moves::VerbRefusal;
 pub use reasons::skipped_for_failures_of;
-pub(crate) use working_plan::{Halt, WorkingPlan};
+pub(crate) use working_plan::{StopEditing, WorkingPlan};
 
 /// A request to apply a verb to a task.
 #[derive(Clone, Copy, Debug)]

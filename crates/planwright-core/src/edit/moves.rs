@@ -5,7 +5,7 @@ use std::fmt;
 
 use super::reasons::{causes, is_skipped_along};
 pub use super::working_plan::retries;
-use super::working_plan::{Halt, WorkingPlan};
+use super::working_plan::{StopEditing, WorkingPlan};
 use super::{Move, VerbRequest};
 use crate::plan::lifecycle::OnFailure;
 use crate::plan::{Plan, Readiness, State, Verb, Wait};
@@ -119,11 +119,11 @@ impl fmt::Display for VerbRefusal {
 impl WorkingPlan<'_> {
     /// Returns the moves of all tasks that a request causes, that of the task itself first. Before any move, the text that was read is
     /// enough.
-    pub(crate) fn moves(&self, task_ix: usize, request: &VerbRequest<'_>) -> Result<Vec<Move>, Halt> {
+    pub(crate) fn moves(&self, task_ix: usize, request: &VerbRequest<'_>) -> Result<Vec<Move>, StopEditing> {
         let plan = self.plan();
         let task = &plan.tasks()[task_ix];
         let Some(from) = task.status.state() else {
-            return Err(Halt::Refused(VerbRefusal::UnknownStatus {
+            return Err(StopEditing::Refused(VerbRefusal::UnknownStatus {
                 task: name(plan, task_ix),
                 written: visible(plan.source().slice(task.status_span)).into_owned(),
             }));
@@ -229,7 +229,7 @@ fn refuse_unready(plan: &Plan, readiness: &Readiness<'_>, task_ix: usize) -> Res
 /// Skips all tasks that wait for a failed task. Tasks that are already skipped because of another failure get a further cause. Dependents
 /// of a finished task, or of one that the user skipped, do not wait for this one. A task that has failed itself, or runs by force, stays
 /// unchanged, and its dependents wait for both.
-fn skip_dependents(working: &WorkingPlan<'_>, task_ix: usize, moves: &mut Vec<Move>) -> Result<(), Halt> {
+fn skip_dependents(working: &WorkingPlan<'_>, task_ix: usize, moves: &mut Vec<Move>) -> Result<(), StopEditing> {
     working.dependents().each_behind([task_ix], |dependent| {
         let state = working.state(dependent);
         let waiting = match state {
@@ -254,7 +254,7 @@ fn skip_dependents(working: &WorkingPlan<'_>, task_ix: usize, moves: &mut Vec<Mo
 }
 
 /// Skips all pending tasks that wait for a skipped one.
-fn skip_along(working: &WorkingPlan<'_>, task_ix: usize, moves: &mut Vec<Move>) -> Result<(), Halt> {
+fn skip_along(working: &WorkingPlan<'_>, task_ix: usize, moves: &mut Vec<Move>) -> Result<(), StopEditing> {
     working.dependents().each_behind([task_ix], |dependent| {
         let from = State::Pending;
         let is_waiting = working.state(dependent) == Some(from);
@@ -271,7 +271,7 @@ fn skip_along(working: &WorkingPlan<'_>, task_ix: usize, moves: &mut Vec<Move>) 
 }
 
 /// Undoes the skips by the task's failure: of exactly the tasks whose notes name it as their only cause.
-fn release_dependents(working: &WorkingPlan<'_>, task_ix: usize, moves: &mut Vec<Move>) -> Result<(), Halt> {
+fn release_dependents(working: &WorkingPlan<'_>, task_ix: usize, moves: &mut Vec<Move>) -> Result<(), StopEditing> {
     let failed = working.plan().task_name(task_ix);
     let skipped = working.skipped_for(&failed)?.iter().copied();
     let from = State::Skipped;
@@ -289,7 +289,7 @@ fn release_dependents(working: &WorkingPlan<'_>, task_ix: usize, moves: &mut Vec
 }
 
 /// Undoes the skips along with the task: of the tasks that no longer wait for any skipped one.
-fn release_along(working: &WorkingPlan<'_>, task_ix: usize, moves: &mut Vec<Move>) -> Result<(), Halt> {
+fn release_along(working: &WorkingPlan<'_>, task_ix: usize, moves: &mut Vec<Move>) -> Result<(), StopEditing> {
     let links = working.links();
     let is_skipped = |ix: usize| working.state(ix) == Some(State::Skipped);
     let n_skipped = |ix: usize| links.of(ix).iter().filter(|edge| is_skipped(edge.to as usize)).count();

@@ -12,16 +12,16 @@ use crate::plan::{Field, Links, Overview, Plan, Readiness, State, Verb};
 
 /// Why a plan has no moves for a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Halt {
+pub(crate) enum StopEditing {
     /// The request is refused.
     Refused(VerbRefusal),
     /// The answer depends on the text of a task that has moved since the plan was read.
     Unread,
 }
 
-impl From<VerbRefusal> for Halt {
+impl From<VerbRefusal> for StopEditing {
     fn from(refused: VerbRefusal) -> Self {
-        Halt::Refused(refused)
+        StopEditing::Refused(refused)
     }
 }
 
@@ -106,9 +106,9 @@ impl<'p> WorkingPlan<'p> {
     }
 
     /// Returns the present readiness of tasks.
-    pub(super) fn readiness(&self) -> Result<Readiness<'_>, Halt> {
+    pub(super) fn readiness(&self) -> Result<Readiness<'_>, StopEditing> {
         if self.is_hold_unread {
-            return Err(Halt::Unread);
+            return Err(StopEditing::Unread);
         }
         let overview = self.overview.get_or_init(|| Overview::new(&self.now, self.links));
         Ok(Readiness::with(&self.now, self.links, overview))
@@ -119,10 +119,10 @@ impl<'p> WorkingPlan<'p> {
     }
 
     /// Returns the plan as it was read, for the text of a task that has not moved.
-    pub(super) fn text_of(&self, task_ix: usize) -> Result<&'p Plan, Halt> {
+    pub(super) fn text_of(&self, task_ix: usize) -> Result<&'p Plan, StopEditing> {
         match self.n_moves(task_ix) {
             0 => Ok(self.read),
-            _ => Err(Halt::Unread),
+            _ => Err(StopEditing::Unread),
         }
     }
 
@@ -137,9 +137,9 @@ impl<'p> WorkingPlan<'p> {
     }
 
     /// Returns the tasks whose notes name a failed task as a skip cause, in the order of the file.
-    pub(super) fn skipped_for(&self, failed: &str) -> Result<&[usize], Halt> {
+    pub(super) fn skipped_for(&self, failed: &str) -> Result<&[usize], StopEditing> {
         if self.is_skip_unread {
-            return Err(Halt::Unread);
+            return Err(StopEditing::Unread);
         }
         let by_cause = self.by_cause.get_or_init(|| {
             let mut by_cause: HashMap<&'p str, Vec<usize>> = HashMap::new();

@@ -38,7 +38,7 @@ pub struct PlanningBrief<'b> {
 
 /// Why a plan is replaced.
 #[derive(Clone, Copy, Debug)]
-pub struct Setback<'s> {
+pub struct ReplanCause<'s> {
     /// The present text of the plan.
     pub plan_text: &'s str,
     /// Its form in the dialect.
@@ -132,7 +132,7 @@ pub fn plan_prompt(brief: &PlanningBrief<'_>) -> Prompt {
 }
 
 /// Returns the prompt that asks for a new version of a plan.
-pub fn replan_prompt(brief: &PlanningBrief<'_>, setback: &Setback<'_>) -> Prompt {
+pub fn replan_prompt(brief: &PlanningBrief<'_>, setback: &ReplanCause<'_>) -> Prompt {
     let setback = Some(setback);
     let matter = PromptContent {
         setback,
@@ -153,7 +153,12 @@ pub fn repair_prompt(brief: &PlanningBrief<'_>, answer: &str, findings: &str) ->
 
 /// Returns the prompt that returns an answer for a new version. A planner may not remember the earlier prompt, so this one repeats what
 /// must not change.
-pub fn repair_replan_prompt(brief: &PlanningBrief<'_>, setback: &Setback<'_>, answer: &str, findings: &str) -> Prompt {
+pub fn repair_replan_prompt(
+    brief: &PlanningBrief<'_>,
+    setback: &ReplanCause<'_>,
+    answer: &str,
+    findings: &str,
+) -> Prompt {
     let matter = PromptContent {
         setback: Some(setback),
         answer,
@@ -195,7 +200,7 @@ static FILES: PieceWords = PieceWords {
 #[derive(Clone, Copy)]
 struct PromptContent<'m> {
     brief: &'m PlanningBrief<'m>,
-    setback: Option<&'m Setback<'m>>,
+    setback: Option<&'m ReplanCause<'m>>,
     derivation: Option<&'m Derivation<'m>>,
     answer: &'m str,
     findings: &'m str,
@@ -285,7 +290,7 @@ fn anchors(plan_text: &str) -> Raw<'static> {
 }
 
 /// Returns a value of a setback.
-fn setback_value<'s>(setback: &'s Setback<'s>, source: PlanningValueSource) -> Raw<'s> {
+fn setback_value<'s>(setback: &'s ReplanCause<'s>, source: PlanningValueSource) -> Raw<'s> {
     match source {
         PlanningValueSource::Plan => Raw::block(setback.plan_text),
         PlanningValueSource::FailedTask => Raw::inline(setback.failed_task.unwrap_or("")),

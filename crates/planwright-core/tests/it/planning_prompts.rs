@@ -3,7 +3,7 @@
 use expect_test::{Expect, ExpectFile, expect, expect_file};
 use planwright_core::dialect::{DIALECTS, Dialect};
 use planwright_core::planning::prompt::{
-    Derivation, PLACEHOLDERS, PlanningBrief, Purpose, Setback, derive_prompt, plan_prompt, repair_derive_prompt,
+    Derivation, PLACEHOLDERS, PlanningBrief, Purpose, ReplanCause, derive_prompt, plan_prompt, repair_derive_prompt,
     repair_prompt, repair_replan_prompt, replan_prompt,
 };
 use planwright_core::prompt::{DEFAULT_MAX_BYTES, MAX_TEMPLATE_BYTES, Prompt, PromptContext, Template};
@@ -82,7 +82,7 @@ fn prompts_for_planners() {
     check(&plan_prompt(&rawko), expect_file!["../prompts/planning-plan.md"]);
     let discoveries = texts(&["The file may be compressed"]);
     let done = texts(&["t1"]);
-    let setback = Setback {
+    let setback = ReplanCause {
         plan_text: "{\"goal\": \"Ship the importer.\", \"tasks\": []}\n",
         form: "",
         failed_task: Some("t2"),
@@ -142,7 +142,7 @@ fn filled_with(dialect: &'static dyn Dialect, text: &str, max_bytes: usize) -> [
         templates: &[],
         max_bytes,
     };
-    let setback = Setback {
+    let setback = ReplanCause {
         plan_text: text,
         form: "",
         failed_task: Some(text),
@@ -194,7 +194,7 @@ fn the_longest_part_is_cut_first_and_reported() {
         assert!(found.text.contains(kept), "{kept}");
     }
     let log = format!("{}THE END", "l".repeat(300_000));
-    let setback = Setback {
+    let setback = ReplanCause {
         plan_text: "THE PLAN",
         form: "",
         failed_task: Some("t2"),

@@ -7,7 +7,7 @@ use planwright_core::agent::result_file::{
     COST_MEMBERS, MAX_RESULT_BYTES, MEMBERS, ResultMember, ResultStatus, SCHEMA,
 };
 use planwright_core::agent::{
-    AgentOutcome, AgentVerdict, AttemptEnd, Basis, Conclusion, EventFormat, ResultFile, Usage, conclude, rules,
+    AgentOutcome, AgentVerdict, AttemptEnd, Conclusion, EventFormat, ResultFile, Usage, VerdictSource, conclude, rules,
 };
 use planwright_core::diagnostic::Diagnostic;
 use planwright_core::text::SourceText;
@@ -221,7 +221,7 @@ fn conclusion(outcome: AgentOutcome, file: Option<&str>, format: EventFormat) ->
 }
 
 #[track_caller]
-fn check_end(outcome: AgentOutcome, file: Option<&str>, expected: AttemptEnd, basis: Basis) {
+fn check_end(outcome: AgentOutcome, file: Option<&str>, expected: AttemptEnd, basis: VerdictSource) {
     let found = conclusion(outcome, file, EventFormat::Claude);
     assert_eq!((found.end, found.basis), (expected, basis));
 }
@@ -242,52 +242,62 @@ fn the_worse_of_exit_status_and_result_file_counts() {
     let no_compiler = || AttemptEnd::Failed {
         why: "No compiler.".to_owned(),
     };
-    check_end(AgentOutcome::Done, None, AttemptEnd::Done, Basis::ClosingEvent);
-    check_end(AgentOutcome::Done, Some(FULL), AttemptEnd::Done, Basis::ResultFile);
-    check_end(AgentOutcome::Done, Some(FAILED), no_compiler(), Basis::ResultFile);
-    check_end(AgentOutcome::Done, Some(STOP), stopped(), Basis::ResultFile);
+    check_end(AgentOutcome::Done, None, AttemptEnd::Done, VerdictSource::ClosingEvent);
+    check_end(
+        AgentOutcome::Done,
+        Some(FULL),
+        AttemptEnd::Done,
+        VerdictSource::ResultFile,
+    );
+    check_end(
+        AgentOutcome::Done,
+        Some(FAILED),
+        no_compiler(),
+        VerdictSource::ResultFile,
+    );
+    check_end(AgentOutcome::Done, Some(STOP), stopped(), VerdictSource::ResultFile);
     check_end(
         AgentOutcome::Failed { why: why() },
         Some(FULL),
         AttemptEnd::Failed { why: why() },
-        Basis::ClosingEvent,
+        VerdictSource::ClosingEvent,
     );
     check_end(
         AgentOutcome::Failed { why: why() },
         Some(FAILED),
         no_compiler(),
-        Basis::ResultFile,
+        VerdictSource::ResultFile,
     );
     check_end(
         AgentOutcome::Broken { why: why() },
         Some(FULL),
         AttemptEnd::Broken { why: why() },
-        Basis::ClosingEvent,
+        VerdictSource::ClosingEvent,
     );
     check_end(
         AgentOutcome::Broken { why: why() },
         Some(FAILED),
         AttemptEnd::Broken { why: why() },
-        Basis::ClosingEvent,
+        VerdictSource::ClosingEvent,
     );
     check_end(
         AgentOutcome::Broken { why: why() },
         Some(STOP),
         stopped(),
-        Basis::ResultFile,
+        VerdictSource::ResultFile,
     );
     check_end(
         AgentOutcome::Interrupted,
         Some(FULL),
         AttemptEnd::Interrupted,
-        Basis::ClosingEvent,
+        VerdictSource::ClosingEvent,
     );
     let still_limited = AttemptEnd::RateLimited {
         wait: Some(3),
         why: why(),
     };
-    check_end(limited(), Some(FULL), still_limited, Basis::ClosingEvent);
-    check_end(limited(), Some(STOP), stopped(), Basis::ResultFile);
+    check_end(limited(), Some(FULL), still_limited, VerdictSource::ClosingEvent);
+    check_end(limited(), Some(STOP), stopped(), VerdictSource::ResultFile);
 }
 
 #[test]
@@ -301,10 +311,13 @@ fn output_and_result_file_are_combined() {
     );
     assert_eq!(found.session.as_deref(), Some("s"));
     let alone = conclusion(AgentOutcome::Done, None, EventFormat::Plain);
-    assert_eq!((alone.output.as_str(), alone.basis), ("I am happy.", Basis::ExitStatus));
+    assert_eq!(
+        (alone.output.as_str(), alone.basis),
+        ("I am happy.", VerdictSource::ExitStatus)
+    );
     assert_eq!(
         conclusion(AgentOutcome::Done, None, EventFormat::Aider).basis,
-        Basis::Text
+        VerdictSource::Text
     );
 }
 

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use serde::{Deserialize, Serialize};
 
-use super::run_loop::{Workplace, fence_of_command, shared_writable};
+use super::run_loop::{WorkLocation, fence_of_command, shared_writable};
 use super::{PlanSnapshot, RunError, RunRequest, Watcher};
 use crate::clock;
 use crate::config::{Command, OnBaseline};
@@ -47,7 +47,7 @@ struct BaselineTarget {
 pub(super) struct Baseline<'a> {
     pub(super) request: &'a RunRequest<'a>,
     pub(super) snapshot: &'a PlanSnapshot,
-    pub(super) workplace: &'a Workplace,
+    pub(super) workplace: &'a WorkLocation,
     pub(super) fencing: &'a Fencing,
 }
 
@@ -157,7 +157,7 @@ impl Baseline<'_> {
 
     fn open_base(&self) -> Result<BaselineTarget, RunError> {
         let place = self.snapshot.place();
-        let Workplace::Checkouts(site) = self.workplace else {
+        let WorkLocation::Checkouts(site) = self.workplace else {
             return Ok(BaselineTarget {
                 environment: verify::environment(std::env::vars_os(), &place.target, "", &place.root),
                 folder: place.root.clone(),
@@ -218,10 +218,10 @@ fn refuse_unstarted(checks: &[Check], receipts: &[Receipt]) -> Result<(), RunErr
 }
 
 /// Returns the tree that tasks start from, if all of it is committed.
-fn tree_of(workplace: &Workplace) -> Option<String> {
+fn tree_of(workplace: &WorkLocation) -> Option<String> {
     match workplace {
-        Workplace::Checkouts(site) => site.repository().tree_of(&site.tip().ok()?).ok(),
-        Workplace::Shared(_) => None,
+        WorkLocation::Checkouts(site) => site.repository().tree_of(&site.tip().ok()?).ok(),
+        WorkLocation::Shared(_) => None,
     }
 }
 

@@ -4,7 +4,7 @@ use planwright_core::plan::State;
 use planwright_core::text::visible;
 
 use super::PlanSnapshot;
-use super::recovery::{Recovered, Unattended};
+use super::recovery::{Recovered, UnownedTask};
 use crate::claims::{Claim, ClaimHolder, Claims};
 use crate::clock::{self, to_the_second};
 use crate::shell::argument;
@@ -32,7 +32,7 @@ impl HeldTask {
             return Vec::new();
         }
         let claims = claims_of(snapshot);
-        let is_held = |task: &u32| Unattended::of(snapshot, recovered, &claims, *task) == Unattended::StartedByHand;
+        let is_held = |task: &u32| UnownedTask::of(snapshot, recovered, &claims, *task) == UnownedTask::StartedByHand;
         let held = running.into_iter().filter(is_held);
         held.map(|task| Self::with(snapshot, task, &claims)).collect()
     }

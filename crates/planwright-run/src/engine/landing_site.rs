@@ -52,7 +52,7 @@ pub(super) enum Replaying {
     Conflict(ReplayConflict),
 }
 
-pub(super) struct Credit<'a> {
+pub(super) struct CommitAttribution<'a> {
     pub(super) task: &'a str,
     pub(super) title: &'a str,
     pub(super) agent: &'a str,
@@ -442,7 +442,7 @@ impl LandingSite {
         tip: &str,
         replayed: &Replayed,
         candidate: &Candidate,
-        credit: &Credit<'_>,
+        credit: &CommitAttribution<'_>,
     ) -> Result<String, GitError> {
         let title = match subject(credit.title) {
             title if title.is_empty() => subject(credit.task),

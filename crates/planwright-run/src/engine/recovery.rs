@@ -53,7 +53,7 @@ pub(super) struct RecoveredTask {
 
 /// Why a task is running in the plan while no run works on it.
 #[derive(PartialEq, Eq)]
-pub(super) enum Unattended {
+pub(super) enum UnownedTask {
     /// It has waited for a review since an earlier run.
     InReview,
     /// It is approved, and its work has not landed.
@@ -65,14 +65,14 @@ pub(super) enum Unattended {
     Interrupted,
 }
 
-impl Unattended {
+impl UnownedTask {
     pub(super) fn of(snapshot: &PlanSnapshot, recovered: &Recovered, claims: &Claims, task: u32) -> Self {
         let name = snapshot.name(task);
         // An owner who took it from the interrupted run holds it now.
         if let Some(claim) = claims.on(name).filter(|claim| claim.owner().is_some()) {
             return match claim.is_expired(&clock::now()) {
-                true => Unattended::LeaseOver,
-                false => Unattended::StartedByHand,
+                true => UnownedTask::LeaseOver,
+                false => UnownedTask::StartedByHand,
             };
         }
         let found = recovered.task(name);
@@ -80,10 +80,12 @@ impl Unattended {
         let is_open = found.is_some_and(|found| !found.is_of_ended_run);
         let is_of_run = is_open && matches!(progress, Some(WorkProgress::Running | WorkProgress::Resting));
         match progress {
-            Some(WorkProgress::Review) => Unattended::InReview,
-            _ if found.is_some_and(RecoveredTask::is_approved) => Unattended::Approved,
-            _ if !is_of_run && was_started_by_hand(snapshot.path(), snapshot.plan(), name) => Unattended::StartedByHand,
-            _ => Unattended::Interrupted,
+            Some(WorkProgress::Review) => UnownedTask::InReview,
+            _ if found.is_some_and(RecoveredTask::is_approved) => UnownedTask::Approved,
+            _ if !is_of_run && was_started_by_hand(snapshot.path(), snapshot.plan(), name) => {
+                UnownedTask::StartedByHand
+            }
+            _ => UnownedTask::Interrupted,
         }
     }
 }

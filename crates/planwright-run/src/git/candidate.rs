@@ -87,12 +87,12 @@ impl Checkouts {
             named: &[],
             keep_ignored: &[],
         };
-        Ok(Scratch::new(self, checkout)?.take(&request)?.tree)
+        Ok(SnapshotIndex::new(self, checkout)?.take(&request)?.tree)
     }
 
     fn try_snapshot(&self, checkout: &TaskCheckout, request: &SnapshotRequest<'_>) -> Result<Candidate, GitError> {
         checkout.require_identity()?;
-        let scratch = Scratch::new(self, checkout)?;
+        let scratch = SnapshotIndex::new(self, checkout)?;
         let taken = scratch.take(request)?;
         checkout.require_identity()?;
         let candidate = self.keep(checkout, request, taken)?;
@@ -145,20 +145,20 @@ struct SnapshotResult {
 }
 
 /// A checkout with a git directory and an index of planwright's own.
-struct Scratch<'c> {
+struct SnapshotIndex<'c> {
     checkouts: &'c Checkouts,
     checkout: &'c TaskCheckout,
     folder: PathBuf,
     place: GitLocation,
 }
 
-impl Drop for Scratch<'_> {
+impl Drop for SnapshotIndex<'_> {
     fn drop(&mut self) {
         let _ = remove_folder(&self.folder);
     }
 }
 
-impl<'c> Scratch<'c> {
+impl<'c> SnapshotIndex<'c> {
     fn new(checkouts: &'c Checkouts, checkout: &'c TaskCheckout) -> Result<Self, GitError> {
         remove_special_files(checkout.path());
         let name = checkout.path().file_name().unwrap_or_default().to_string_lossy();
@@ -168,7 +168,7 @@ impl<'c> Scratch<'c> {
         let index = folder.join("index");
         let place = GitLocation::with_git_dir(checkout.path(), &checkouts.snapshots).with_index(&index);
         place.git(&["read-tree", checkout.base()]).run()?;
-        Ok(Scratch {
+        Ok(SnapshotIndex {
             checkouts,
             checkout,
             folder,
@@ -178,7 +178,7 @@ impl<'c> Scratch<'c> {
 
     fn take(&self, request: &SnapshotRequest<'_>) -> Result<SnapshotResult, GitError> {
         let ignored = self.ignored()?;
-        let walked = Walk::of(self.checkout.path(), &ignored)?;
+        let walked = CheckoutScan::of(self.checkout.path(), &ignored)?;
         self.refuse_nested(&walked)?;
         let add = self
             .place
@@ -288,7 +288,7 @@ impl<'c> Scratch<'c> {
     }
 
     /// Refuses repositories inside the checkout, except submodules of the base.
-    fn refuse_nested(&self, walked: &Walk) -> Result<(), GitError> {
+    fn refuse_nested(&self, walked: &CheckoutScan) -> Result<(), GitError> {
         let nested = walked.nested.iter().filter(|path| !self.is_submodule(path));
         let nested: Vec<String> = nested.map(|path| text_of(path)).collect();
         match nested.is_empty() {
@@ -345,7 +345,7 @@ impl<'c> Scratch<'c> {
 
     /// Returns new files and links that would be ignored if they were folders: `node_modules/` in a `.gitignore` is meant for a link of
     /// that name too. Git checks a path below each, in a folder that has only the `.gitignore` files.
-    fn ignored_as_folders(&self, walked: &Walk, staged: &[ChangedPath]) -> Result<BTreeSet<Vec<u8>>, GitError> {
+    fn ignored_as_folders(&self, walked: &CheckoutScan, staged: &[ChangedPath]) -> Result<BTreeSet<Vec<u8>>, GitError> {
         let new: Vec<&[u8]> = staged
             .iter()
             .filter(|change| change.is_new())
@@ -504,16 +504,16 @@ impl ChangedPath {
 }
 
 /// The entries of a checkout, apart from ignored ones.
-struct Walk {
+struct CheckoutScan {
     /// Folders with a `.git` of their own.
     nested: Vec<Vec<u8>>,
     /// The `.gitignore` files.
     ignore_files: Vec<Vec<u8>>,
 }
 
-impl Walk {
+impl CheckoutScan {
     fn of(top: &Path, ignored: &BTreeSet<Vec<u8>>) -> Result<Self, GitError> {
-        let mut walk = Walk {
+        let mut walk = CheckoutScan {
             nested: Vec::new(),
             ignore_files: Vec::new(),
         };

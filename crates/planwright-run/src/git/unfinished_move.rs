@@ -128,7 +128,7 @@ pub(super) fn remove_own_locks(locks: &[(PathBuf, String)]) -> Result<(), GitErr
 
 /// What to do with the files of an interrupted move.
 #[derive(Default)]
-struct SetBack<'c> {
+struct RestorePlan<'c> {
     /// Files whose index entries are set back.
     index: Vec<&'c ChangedFile>,
     removed: Vec<&'c ChangedFile>,
@@ -196,7 +196,7 @@ impl Repository {
     }
 
     /// Performs a plan, with an index of planwright's own.
-    fn carry_out(&self, plan: &SetBack<'_>, place: &GitLocation, except: &mut Vec<String>) -> Result<(), GitError> {
+    fn carry_out(&self, plan: &RestorePlan<'_>, place: &GitLocation, except: &mut Vec<String>) -> Result<(), GitError> {
         let mut entries = Vec::new();
         for changed in &plan.index {
             let mode = match changed.change {
@@ -234,7 +234,7 @@ impl Repository {
     }
 
     /// Decides what to do with each file that differs between two commits. Changes nothing.
-    fn plan_to_set_back<'c>(&self, from: &str, to: &str, all: &'c [ChangedFile]) -> Result<SetBack<'c>, GitError> {
+    fn plan_to_set_back<'c>(&self, from: &str, to: &str, all: &'c [ChangedFile]) -> Result<RestorePlan<'c>, GitError> {
         let staged_unlike_from = self.index_unlike(from)?;
         let staged_unlike_to = self.index_unlike(to)?;
         let unlike_from = self.files_unlike(all.iter().map(|one| (one, &one.old_mode, &one.old_id)))?;
@@ -247,7 +247,7 @@ impl Repository {
             .filter(|one| one.change == FileChange::Added)
             .map(|one| one.path.as_slice())
             .collect();
-        let mut plan = SetBack::default();
+        let mut plan = RestorePlan::default();
         for changed in all {
             let path = &changed.path;
             if staged_unlike_from.contains(path) && staged_unlike_to.contains(path) {

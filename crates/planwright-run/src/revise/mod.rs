@@ -14,7 +14,7 @@ use std::path::Path;
 
 use planwright_core::change::tasks::{self, Edit};
 use planwright_core::change::{self, ChangedText, Open, Problem};
-use planwright_core::dialect::{Choice, DIALECTS, Dialect, DiskFacts, Note, Pointing};
+use planwright_core::dialect::{Choice, DIALECTS, Dialect, DiskFacts, Note, PointerUpdate};
 use planwright_core::edit::{PlanMove, PlanRequest, VerbRequest};
 use planwright_core::inspect::{Inspection, LinkedPlan};
 use planwright_core::plan::{Plan, PlanVerb, State};
@@ -36,7 +36,7 @@ pub use called_verbs::note_take_overs;
 pub(crate) use called_verbs::{CalledVerbs, LastVerb, last_verbs, last_verbs_of, next_record, was_started_by_hand};
 use pointer::point;
 pub use pointer::{PointerError, point_at_new};
-pub use transition::{Foreseen, VerbCall, expired_names, foresee, transition, transition_by};
+pub use transition::{PreviewedChange, VerbCall, expired_names, preview_change, transition, transition_by};
 pub use undo::{UndoCall, undo};
 pub use version::{VersionContent, VersionRequest, Versioned, new_version_of, newest_version};
 
@@ -52,7 +52,7 @@ pub struct ChangeTarget<'a> {
 
 /// The tasks of a verb.
 #[derive(Clone, Copy, Debug)]
-pub enum Pick<'a> {
+pub enum TaskSelector<'a> {
     /// Those with these names.
     Named(&'a [String]),
     /// The next ready ones, at most this many.
@@ -657,7 +657,7 @@ impl<'a> Revision<'a> {
     }
 
     /// Prepares the change without a lock. [`Revision::make`] uses it, unless the plan or its journal has changed.
-    fn foresee(
+    fn preview_change(
         &mut self,
         prepare: impl FnMut(&mut PendingChange<'_>) -> Result<(), ReviseError>,
     ) -> Result<(), ReviseError> {
@@ -699,7 +699,7 @@ impl<'a> Revision<'a> {
         let target = self.target;
         if target.dry {
             if self.draft.is_none() {
-                self.foresee(prepare)?;
+                self.preview_change(prepare)?;
             }
             let (draft, _) = self.draft.ok_or(Problem::NoPlan)?;
             return Ok(draft.revised);
@@ -720,7 +720,11 @@ impl<'a> Revision<'a> {
         let Draft { mut revised, is_idle } = draft.ok_or(Problem::NoPlan)?;
         if !is_idle {
             let begins = revised.steps.iter().any(|step| step.to == State::Running);
-            let pointing = if begins { Pointing::Begins } else { Pointing::Stays };
+            let pointing = if begins {
+                PointerUpdate::Begins
+            } else {
+                PointerUpdate::Stays
+            };
             revised.pointer = point(target.path, &revised.after, pointing, &clock::now());
         }
         Ok(Revised {

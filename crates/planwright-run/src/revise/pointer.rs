@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use planwright_core::dialect::{Dialect, PlanPointer, Pointing};
+use planwright_core::dialect::{Dialect, PlanPointer, PointerUpdate};
 use planwright_core::document::patch::PatchRefusal;
 use planwright_core::inspect::Inspection;
 use planwright_core::plan::Plan;
@@ -15,7 +15,7 @@ use crate::workspace::slashed;
 
 /// Updates the pointer file that names the active plan, if the dialect has one. The plan itself is already written: an error here is
 /// reported, and loses nothing.
-pub(super) fn point(path: &Path, after: &Inspection, pointing: Pointing, now: &str) -> Option<PointerError> {
+pub(super) fn point(path: &Path, after: &Inspection, pointing: PointerUpdate, now: &str) -> Option<PointerError> {
     let pointer = after.dialect?.pointer()?;
     let file = pointer_of(path, pointer)?;
     write(&file, pointer, &after.plan.as_ref()?.plan, pointing, now)
@@ -29,8 +29,8 @@ pub fn point_at_new(path: &Path, dialect: &'static dyn Dialect) -> Option<Pointe
     let inspection = inspect_file(&source, Some(path), Some(dialect)).inspection;
     // A pointer to a missing plan counts as none.
     let pointing = match names_missing_plan(&file, pointer) {
-        true => Pointing::Begins,
-        false => Pointing::Made,
+        true => PointerUpdate::Begins,
+        false => PointerUpdate::Made,
     };
     write(&file, pointer, &inspection.plan?.plan, pointing, &clock::now())
 }
@@ -51,7 +51,13 @@ fn pointer_of(path: &Path, pointer: &dyn PlanPointer) -> Option<PathBuf> {
     Some(shown_path(absolute.parent()?, relative))
 }
 
-fn write(file: &Path, pointer: &dyn PlanPointer, plan: &Plan, pointing: Pointing, now: &str) -> Option<PointerError> {
+fn write(
+    file: &Path,
+    pointer: &dyn PlanPointer,
+    plan: &Plan,
+    pointing: PointerUpdate,
+    now: &str,
+) -> Option<PointerError> {
     let old = match load(file) {
         Ok(loaded) => Some(loaded.source),
         Err(LoadError::Missing { .. }) => None,

@@ -7,10 +7,10 @@ use planwright_core::plan::{Plan, Readiness, RunLift, State, Verb};
 
 use super::batch::NotePlacement;
 use super::{
-    ChangeTarget, PendingChange, Pick, ReviseError, Revised, Revision, each_once, names_in, no_such_task, revise,
-    task_named,
+    ChangeTarget, PendingChange, ReviseError, Revised, Revision, TaskSelector, each_once, names_in, no_such_task,
+    revise, task_named,
 };
-use crate::claims::{Authority, Claim, Claims, NotHolder};
+use crate::claims::{Claim, ClaimAuthority, Claims, NotHolder};
 use crate::gate::{Gate, GatePolicy, Gates};
 use crate::journal::{ChangeRecord, Claimed, ManualVerification};
 use crate::user::owner_here;
@@ -37,7 +37,11 @@ pub struct VerbCall<'a> {
 }
 
 /// Applies a verb to tasks, all of them or none, for the user on this machine.
-pub fn transition(target: ChangeTarget<'_>, pick: Pick<'_>, request: &VerbRequest<'_>) -> Result<Revised, ReviseError> {
+pub fn transition(
+    target: ChangeTarget<'_>,
+    pick: TaskSelector<'_>,
+    request: &VerbRequest<'_>,
+) -> Result<Revised, ReviseError> {
     let owner = request.by;
     transition_by(
         target,
@@ -53,7 +57,7 @@ pub fn transition(target: ChangeTarget<'_>, pick: Pick<'_>, request: &VerbReques
 /// Applies a verb to tasks, all of them or none.
 pub fn transition_by(
     target: ChangeTarget<'_>,
-    pick: Pick<'_>,
+    pick: TaskSelector<'_>,
     request: &VerbRequest<'_>,
     call: &VerbCall<'_>,
 ) -> Result<Revised, ReviseError> {
@@ -62,22 +66,22 @@ pub fn transition_by(
     })
 }
 
-/// Computes the effect of a verb on tasks without a lock. [`Foreseen::make`] writes it later.
-pub fn foresee<'a>(
+/// Computes the effect of a verb on tasks without a lock. [`PreviewedChange::make`] writes it later.
+pub fn preview_change<'a>(
     target: ChangeTarget<'a>,
-    pick: Pick<'_>,
+    pick: TaskSelector<'_>,
     request: &VerbRequest<'_>,
     call: &VerbCall<'_>,
-) -> Result<Foreseen<'a>, ReviseError> {
+) -> Result<PreviewedChange<'a>, ReviseError> {
     let mut revision = Revision::open(target, name_of(request, call))?;
-    revision.foresee(|pending| pending.call_verb(pick, request, call))?;
-    Ok(Foreseen(revision))
+    revision.preview_change(|pending| pending.call_verb(pick, request, call))?;
+    Ok(PreviewedChange(revision))
 }
 
 /// The effect of a verb on tasks.
-pub struct Foreseen<'a>(Revision<'a>);
+pub struct PreviewedChange<'a>(Revision<'a>);
 
-impl Foreseen<'_> {
+impl PreviewedChange<'_> {
     /// Returns the plan after the change.
     pub fn plan(&self) -> Option<&LinkedPlan> {
         let (draft, _) = self.0.draft.as_ref()?;
@@ -87,7 +91,7 @@ impl Foreseen<'_> {
     /// Makes the change, with the verification of the tasks. Prepares it again only if the plan or its journal has changed.
     pub fn make(
         mut self,
-        pick: Pick<'_>,
+        pick: TaskSelector<'_>,
         request: &VerbRequest<'_>,
         call: &VerbCall<'_>,
     ) -> Result<Revised, ReviseError> {
@@ -104,7 +108,12 @@ fn name_of<'c>(request: &VerbRequest<'_>, call: &VerbCall<'c>) -> &'c str {
 }
 
 impl PendingChange<'_> {
-    fn call_verb(&mut self, pick: Pick<'_>, request: &VerbRequest<'_>, call: &VerbCall<'_>) -> Result<(), ReviseError> {
+    fn call_verb(
+        &mut self,
+        pick: TaskSelector<'_>,
+        request: &VerbRequest<'_>,
+        call: &VerbCall<'_>,
+    ) -> Result<(), ReviseError> {
         let owner = call.owner.map_or_else(owner_here, str::to_owned);
         let request = &VerbRequest {
             user: Some(&owner),
@@ -114,8 +123,8 @@ impl PendingChange<'_> {
         self.offer_again(&claims);
         let gates = Gates::new(&self.open.inspection, self.history, &claims, call.policy);
         let names = match pick {
-            Pick::Named(names) => each_once(names),
-            Pick::Next(most) => next_names(self.linked()?, &claims, request.now, most),
+            TaskSelector::Named(names) => each_once(names),
+            TaskSelector::Next(most) => next_names(self.linked()?, &claims, request.now, most),
         };
         if names.is_empty() {
             return Err(gates.of_plan().map_or(ReviseError::NothingReady, ReviseError::Closed));
@@ -124,7 +133,7 @@ impl PendingChange<'_> {
             linked: self.linked()?,
             gates,
             claims: &claims,
-            authority: Authority {
+            authority: ClaimAuthority {
                 owner: &owner,
                 claim: call.claim,
                 // `reset --force` concerns done tasks.
@@ -159,7 +168,7 @@ impl PendingChange<'_> {
                     false => claims.is_offered(name),
                 });
         }
-        self.shows_text = matches!(pick, Pick::Next(_));
+        self.shows_text = matches!(pick, TaskSelector::Next(_));
         let by = call.decided_by.or(request.by).unwrap_or(&owner);
         let claim = starts(request).then(|| Claimed {
             by: owner.clone(),
@@ -197,7 +206,7 @@ struct Judge<'a, 'r> {
     linked: &'a LinkedPlan,
     gates: Gates<'a>,
     claims: &'a Claims,
-    authority: Authority<'a>,
+    authority: ClaimAuthority<'a>,
     request: &'a VerbRequest<'r>,
     /// The requests for tasks.
     asked: Vec<(String, VerbRequest<'r>)>,

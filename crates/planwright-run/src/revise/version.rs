@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use planwright_core::change::Problem;
 use planwright_core::change::rewrite::{TaskOrigin, rewrite, set_head};
 use planwright_core::dialect::id_source::IdSource;
-use planwright_core::dialect::{Dialect, Pointing, Successor};
+use planwright_core::dialect::{Dialect, PointerUpdate, Successor};
 use planwright_core::edit::VerbRequest;
 use planwright_core::plan::{Plan, State, Verb};
 use planwright_core::planning::replan::{NewVersion, PlanDifference, grown, new_version};
@@ -200,7 +200,7 @@ fn write_apart(
     revised.text = text;
     revised.after = after.inspection;
     if !target.dry {
-        revised.pointer = point(path, &revised.after, Pointing::Succeeds, &clock::now());
+        revised.pointer = point(path, &revised.after, PointerUpdate::Succeeds, &clock::now());
     }
     Ok(path.to_owned())
 }

@@ -94,7 +94,7 @@ impl Store<'_> {
     }
 
     /// Returns what [`Store::depart`] would do, and writes nothing.
-    pub fn foresee(&self, plan: PlanFile<'_>, departure: Departure<'_>) -> Result<Departed, StoreError> {
+    pub fn preview_change(&self, plan: PlanFile<'_>, departure: Departure<'_>) -> Result<Departed, StoreError> {
         refuse_link(self.files, plan)?;
         let session = UpdateSession::open(self, plan, departure.verb)?;
         refuse_being_run(&session)?;

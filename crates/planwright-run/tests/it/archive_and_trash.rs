@@ -114,7 +114,7 @@ fn nothing_is_overwritten() {
     let there = workspace.write(ARCHIVED, "theirs\n");
     for result in [
         depart(&DiskFiles, &workspace, archive()),
-        store_over(&DiskFiles).foresee(plan_at(&workspace.plan), archive()),
+        store_over(&DiskFiles).preview_change(plan_at(&workspace.plan), archive()),
     ] {
         assert!(matches!(result, Err(StoreError::Occupied { .. })));
     }
@@ -130,7 +130,7 @@ fn nothing_is_overwritten() {
 #[test]
 fn a_dry_run_of_a_removal_writes_nothing() {
     let workspace = Workspace::new();
-    let foreseen = store_over(&DiskFiles).foresee(plan_at(&workspace.plan), delete());
+    let foreseen = store_over(&DiskFiles).preview_change(plan_at(&workspace.plan), delete());
     assert_eq!(foreseen.expect("it can go").to, ".planwright/trash/1/docs/plan.txt");
     assert!(!workspace.path().join(".planwright").exists());
 }

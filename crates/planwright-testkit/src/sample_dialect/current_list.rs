@@ -1,6 +1,6 @@
 //! `.todo/now.json`, the file that names the active list.
 
-use planwright_core::dialect::{PlanPointer, Pointing, Unpointed};
+use planwright_core::dialect::{PlanPointer, PointerRefusal, PointerUpdate};
 use planwright_core::document::json;
 use planwright_core::plan::{Field, Plan};
 use planwright_core::text::SourceText;
@@ -34,10 +34,10 @@ impl PlanPointer for Todo {
         &self,
         old: Option<&SourceText>,
         plan: &Plan,
-        pointing: Pointing,
+        pointing: PointerUpdate,
         _now: &str,
-    ) -> Result<Option<String>, Unpointed> {
-        let Some(id) = plan.head_str(Field::Id).filter(|_| pointing != Pointing::Stays) else {
+    ) -> Result<Option<String>, PointerRefusal> {
+        let Some(id) = plan.head_str(Field::Id).filter(|_| pointing != PointerUpdate::Stays) else {
             return Ok(None);
         };
         let new = format!("{{\"current_list\": \"{id}\"}}\n");

@@ -15,7 +15,7 @@ use planwright_run::config::{Config, no_agent};
 use planwright_run::fallback::Continuation;
 use planwright_run::fence::{self, Fencing};
 use planwright_run::files::{open_to_read, read_bounded};
-use planwright_run::planner::{AnswerSource, Effort, FixedAnswer, Planner, PlanningError, UnavailablePlanners};
+use planwright_run::planner::{AnswerSource, FixedAnswer, Planner, PlanningCost, PlanningError, UnavailablePlanners};
 use planwright_run::worker::Workers;
 use serde::{Deserialize, Serialize};
 
@@ -297,7 +297,7 @@ pub(crate) fn asked_back(
 fn refused(
     workspace: &Workspace,
     unusable: &Unusable,
-    effort: Effort,
+    effort: PlanningCost,
     plan: &Path,
     taken: impl Fn(&str) -> Option<String>,
 ) -> Failure {
@@ -335,8 +335,8 @@ pub struct EffortReport {
     pub tokens_out: Option<u64>,
 }
 
-impl From<Effort> for EffortReport {
-    fn from(effort: Effort) -> Self {
+impl From<PlanningCost> for EffortReport {
+    fn from(effort: PlanningCost) -> Self {
         EffortReport {
             asked: effort.n_asked,
             cost_usd: effort.usage.cost_usd,

@@ -9,7 +9,7 @@ use planwright_core::diagnostic::{Diagnostic, Severity};
 use planwright_core::dialect::{self, Choice, Dialect};
 use planwright_core::inspect::{Inspection, LinkedPlan};
 use planwright_core::plan::{Field, Plan, State};
-use planwright_core::planning::prompt::{PlanningBrief, Setback};
+use planwright_core::planning::prompt::{PlanningBrief, ReplanCause};
 use planwright_core::planning::replan::NewVersion;
 use planwright_run::clock;
 use planwright_run::config::Config;
@@ -17,7 +17,7 @@ use planwright_run::files::{DiskFiles, read_end};
 use planwright_run::inspect_file::{inspect_file, open};
 use planwright_run::journal::plan_id;
 use planwright_run::layout::{PlanPlace, root_of};
-use planwright_run::planner::{self, Effort, WantedVersion};
+use planwright_run::planner::{self, PlanningCost, WantedVersion};
 use planwright_run::revise;
 use planwright_run::runs::state::verification_failure;
 use planwright_run::runs::{self, SeenRun};
@@ -145,7 +145,7 @@ impl Case {
         config: &Config,
         brief: &PlanningBrief<'_>,
         observer: &mut dyn PlanningObserver,
-    ) -> Result<PlannerOutcome<(WantedVersion, Effort)>> {
+    ) -> Result<PlannerOutcome<(WantedVersion, PlanningCost)>> {
         let setback = self.setback();
         let try_out = |version: &NewVersion| self.try_out(version);
         planner.ask(workspace, config, &root_of(&self.path), observer, |oracle| {
@@ -178,8 +178,8 @@ impl Case {
         }
     }
 
-    pub(super) fn setback(&self) -> Setback<'_> {
-        Setback {
+    pub(super) fn setback(&self) -> ReplanCause<'_> {
+        ReplanCause {
             plan_text: self.inspection.source.as_str(),
             form: self.inspection.plan.as_ref().map_or("", |linked| linked.plan.form),
             failed_task: self.failed.as_deref(),

@@ -10,7 +10,7 @@ use planwright_run::config::Config;
 use planwright_run::files::DiskFiles;
 use planwright_run::journal::{ChangeRecord, plan_id};
 use planwright_run::layout::{PlanPlace, root_of};
-use planwright_run::planner::{Effort, PlanningError, WantedVersion};
+use planwright_run::planner::{PlanningCost, PlanningError, WantedVersion};
 use planwright_run::proposals::{Proposal, held, hold, settle};
 use planwright_run::revise::{self, VersionContent, VersionRequest, Versioned};
 use planwright_run::runs::Replanned;
@@ -198,7 +198,7 @@ pub struct ReplannedPlan {
     pub plan: PathBuf,
     /// Its origin, for the log of the next run.
     pub how: Replanned,
-    pub effort: Effort,
+    pub effort: PlanningCost,
     pub report: ReplanReport,
 }
 
@@ -277,7 +277,7 @@ fn report(
     versioned: &Versioned,
     proposed: ProposedVersion,
     agent: &str,
-    effort: Effort,
+    effort: PlanningCost,
 ) -> ReplanReport {
     let difference = &versioned.difference;
     ReplanReport {

@@ -5,7 +5,7 @@ use planwright_core::plan::{Plan, State, Status, Verb};
 use planwright_core::schedule::Job;
 use planwright_run::clock;
 use planwright_run::engine::{PreparedRun, Preview, RunRequest};
-use planwright_run::revise::{ChangeTarget, Pick, transition};
+use planwright_run::revise::{ChangeTarget, TaskSelector, transition};
 use planwright_run::shell::argument;
 
 use super::request::RunPlanRequest;
@@ -117,7 +117,7 @@ fn skip_marked(workspace: &Workspace, prepared: &PreparedRun, marked: &[String])
         forced: None,
         dry: false,
     };
-    match transition(target, Pick::Named(marked), &VerbRequest::new(Verb::Skip, &now)) {
+    match transition(target, TaskSelector::Named(marked), &VerbRequest::new(Verb::Skip, &now)) {
         Ok(_) => workspace.remark(&format!(
             "skipped: {}",
             some_of(marked.iter().map(|name| shown_name(name)), 12)

@@ -85,7 +85,7 @@ pub fn obstacle(request: &RunPlanRequest, found: &FoundPlan) -> Option<RunObstac
 
 /// The totals of a command over all versions of a plan.
 #[derive(Default)]
-struct RunCourse {
+struct ReplanProgress {
     n_replans: u32,
     /// How often the plan may be replanned.
     max_replans: u32,
@@ -127,7 +127,7 @@ impl ReadyRun {
 pub fn preview(workspace: &Workspace, request: &RunPlanRequest) -> Result<RunPreviewReport> {
     let found = find_plan(workspace, request)?;
     let on_interrupted = request.on_interrupted.as_deref();
-    let course = &mut RunCourse::default();
+    let course = &mut ReplanProgress::default();
     let ready = make_ready(
         workspace,
         request,
@@ -154,7 +154,7 @@ fn make_ready(
     request: &RunPlanRequest,
     found: &FoundPlan,
     on_interrupted: Option<&str>,
-    course: &mut RunCourse,
+    course: &mut ReplanProgress,
     approval: UnapprovedPlan<'_>,
 ) -> Result<ReadyRun> {
     let root = root_of(&found.path);
@@ -248,7 +248,7 @@ fn run_once(
     workspace: &Workspace,
     request: &RunPlanRequest,
     found: &FoundPlan,
-    course: &mut RunCourse,
+    course: &mut ReplanProgress,
     observer: &mut dyn RunObserver,
 ) -> Result<Exit> {
     let mut on_interrupted = request.on_interrupted.clone();
@@ -287,7 +287,7 @@ fn run_ready(
     request: &RunPlanRequest,
     found: &FoundPlan,
     ready: ReadyRun,
-    course: &mut RunCourse,
+    course: &mut ReplanProgress,
     observer: &mut dyn RunObserver,
 ) -> Result<Round> {
     let ReadyRun {

@@ -11,7 +11,7 @@ use planwright_run::revise;
 use serde::Serialize;
 
 use super::observer::RunObserver;
-use super::{RunCourse, RunPlanRequest, config_of_run, find_plan, run_once};
+use super::{ReplanProgress, RunPlanRequest, config_of_run, find_plan, run_once};
 use crate::changes::{ChangeMode, revise_failure};
 use crate::proposals::{approve_proposals, open_proposals};
 use crate::replan::{AfterFailure, MAX_VERSIONS, replan_after_failure};
@@ -38,7 +38,7 @@ pub fn run_plan(
         workspace,
         request,
         found: find_plan(workspace, request)?,
-        course: RunCourse::default(),
+        course: ReplanProgress::default(),
         observer,
     };
     let exit = versions.run()?;
@@ -59,7 +59,7 @@ struct PlanVersions<'r> {
     request: &'r RunPlanRequest,
     /// The version to run.
     found: FoundPlan,
-    course: RunCourse,
+    course: ReplanProgress,
     observer: &'r mut dyn RunObserver,
 }
 

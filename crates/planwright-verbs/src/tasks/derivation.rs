@@ -8,7 +8,7 @@ use planwright_core::planning::derive::{
 };
 use planwright_core::planning::prompt::{Derivation, Purpose, derive_prompt};
 use planwright_core::text::SourceText;
-use planwright_run::planner::{self, Effort};
+use planwright_run::planner::{self, PlanningCost};
 use planwright_run::store;
 
 use crate::configuration::sound_config;
@@ -43,7 +43,7 @@ pub(super) struct DerivedPack {
     pub(super) derived: Derived,
     /// The planner; none if the answer was given.
     pub(super) agent: Option<String>,
-    pub(super) effort: Effort,
+    pub(super) effort: PlanningCost,
 }
 
 impl DerivedPack {

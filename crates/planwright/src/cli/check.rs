@@ -11,7 +11,7 @@ use planwright_verbs::text::{count, printable};
 
 use super::output::Output;
 use super::plan_arg::dialect_names;
-use crate::render::findings::{Teller, file_findings, plural};
+use crate::render::findings::{FindingsSource, file_findings, plural};
 use crate::render::{github, sarif};
 
 /// Check plans: every problem, with its place and its fix.
@@ -202,7 +202,11 @@ fn draw(report: &CheckReport, format: CheckFormat, args: &Args, output: &mut Out
 }
 
 fn text_report(report: &CheckReport, args: &Args, output: &Output) -> String {
-    let teller = if args.all { Teller::CheckAll } else { Teller::Check };
+    let teller = if args.all {
+        FindingsSource::CheckAll
+    } else {
+        FindingsSource::Check
+    };
     let files = report.files.iter();
     let drawn = files.map(|file| file_findings(&file.findings, teller, output.paint(), output.width()));
     let mut text: String = drawn.collect();

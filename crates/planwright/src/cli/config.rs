@@ -6,7 +6,7 @@ use planwright_verbs::face::{Exit, FileFindings, Result};
 use planwright_verbs::text::{one_line, printable};
 
 use super::output::Output;
-use crate::render::findings::{Teller, file_findings};
+use crate::render::findings::{FindingsSource, file_findings};
 use crate::render::terminal::Paint;
 
 /// Print the configuration that holds here, and where it comes from.
@@ -50,7 +50,7 @@ pub(super) fn show_findings(found: &[FileFindings], output: &mut Output) {
 pub(super) fn drawn(found: &[FileFindings], paint: Paint, width: usize) -> String {
     let files = found.iter();
     files
-        .map(|file| file_findings(file, Teller::Other, paint, width))
+        .map(|file| file_findings(file, FindingsSource::Other, paint, width))
         .collect()
 }
 

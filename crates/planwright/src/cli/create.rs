@@ -5,7 +5,7 @@ use planwright_verbs::planning::{SourceFindings, WrittenReport};
 use planwright_verbs::text::printable;
 
 use super::{Exit, Output, Result};
-use crate::render::findings::{Teller, findings};
+use crate::render::findings::{FindingsSource, findings};
 
 /// Prints a text that was written, or would be.
 pub(super) fn present_written(report: &WrittenReport, output: &mut Output) -> Result<Exit> {
@@ -32,7 +32,7 @@ pub(super) fn draw_findings(found: &SourceFindings, output: &mut Output) {
         &found.path.to_string_lossy(),
         &found.source,
         &found.findings,
-        Teller::RunState,
+        FindingsSource::RunState,
         output.stderr_paint(),
         output.width(),
     );

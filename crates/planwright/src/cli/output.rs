@@ -9,7 +9,7 @@ use planwright_verbs::json::{ErrorBody, ErrorReport};
 use planwright_verbs::text::printable;
 use serde::Serialize;
 
-use crate::render::findings::{Teller, file_findings, findings, refusal};
+use crate::render::findings::{FindingsSource, file_findings, findings, refusal};
 use crate::render::terminal::{Audience, Paint, addressed, harmless_json, json_text};
 use crate::render::workflow::LineGuard;
 use crate::render::wrap::wrapped_lines;
@@ -71,7 +71,8 @@ impl Output {
                 write_stderr(&format!("{}\n", laid_out(text)));
             }
         };
-        let draw = move |found: &FileFindings| write_stderr(&file_findings(found, Teller::Other, paint, width()));
+        let draw =
+            move |found: &FileFindings| write_stderr(&file_findings(found, FindingsSource::Other, paint, width()));
         let workspace = Workspace::of_command(typed);
         Output {
             workspace: Rc::new(workspace.heard_by(remark).findings_drawn_by(draw)),
@@ -272,7 +273,14 @@ impl Output {
             match evidence.drawn {
                 Drawn::Place => return refusal(path, source, evidence.span, message, help, paint, self.width()),
                 Drawn::Findings => {
-                    let drawn = findings(path, source, &evidence.findings, Teller::Other, paint, self.width());
+                    let drawn = findings(
+                        path,
+                        source,
+                        &evidence.findings,
+                        FindingsSource::Other,
+                        paint,
+                        self.width(),
+                    );
                     text.push_str(&drawn);
                 }
                 Drawn::Nothing => {}

@@ -15,7 +15,7 @@ use super::plan_arg::dialect_names;
 use super::planner::{PlannerOptions, PlanningView};
 use super::text_arg::text_of;
 use super::{Exit, Output, Result};
-use crate::render::findings::{Teller, findings};
+use crate::render::findings::{FindingsSource, findings};
 
 /// Have an agent write a plan for a goal, and check it.
 ///
@@ -97,7 +97,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
 }
 
 fn show(report: &MakePlanReport, output: &mut Output) {
-    let drawn = drawn(&report.findings, Teller::RunState, output);
+    let drawn = drawn(&report.findings, FindingsSource::RunState, output);
     if !output.is_quiet() {
         output.note(&drawn);
     }
@@ -113,7 +113,7 @@ fn show(report: &MakePlanReport, output: &mut Output) {
     output.line(&one_line(&report.plan));
 }
 
-fn drawn(found: &SourceFindings, teller: Teller, output: &Output) -> String {
+fn drawn(found: &SourceFindings, teller: FindingsSource, output: &Output) -> String {
     let path = found.path.display().to_string();
     let (paint, width) = (output.stderr_paint(), output.width());
     findings(&path, &found.source, &found.findings, teller, paint, width)
@@ -168,7 +168,7 @@ fn edited(args: &Args, draft: &NewDraft, output: &mut Output) -> Result<Edited> 
         if edited.is_valid {
             return Ok(Edited::Valid);
         }
-        let drawn = drawn(&edited.findings, Teller::Other, output);
+        let drawn = drawn(&edited.findings, FindingsSource::Other, output);
         output.note(&drawn);
         output.note("the plan has errors. Edit it again, keep it as it is, or abandon it? [edit/keep/abandon] ");
         match answers::line().as_deref() {

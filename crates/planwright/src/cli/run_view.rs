@@ -176,7 +176,7 @@ impl<'o> RunView<'o> {
     }
 
     /// Asks for reviews, and reads typed lines.
-    fn heed_keyboard(&mut self) {
+    fn poll_keyboard(&mut self) {
         let Some(gate) = &mut self.gate else {
             return;
         };
@@ -198,7 +198,7 @@ impl<'o> RunView<'o> {
         };
         if gate.asked.as_ref().is_none_or(|(asked, _)| *asked != task.task) {
             gate.asked = Some((task.task.clone(), false));
-            pose(&mut self.shown, ReviewPrompt::question(task));
+            show_question(&mut self.shown, ReviewPrompt::question(task));
         }
         let is_answered = gate.asked.as_ref().is_some_and(|(_, is_answered)| *is_answered);
         match answers::glance() {
@@ -214,7 +214,7 @@ impl<'o> RunView<'o> {
                     gate.asked = Some((task.task.clone(), true));
                 } else {
                     let question = ReviewPrompt::question(task);
-                    pose(
+                    show_question(
                         &mut self.shown,
                         format!("Please answer y, or n and a reason. {question}"),
                     );
@@ -344,7 +344,7 @@ impl Watcher for RunView<'_> {
         if let Some(watcher) = self.watcher() {
             watcher.tick();
         }
-        self.heed_keyboard();
+        self.poll_keyboard();
     }
 
     #[expect(clippy::print_stderr, reason = "progress, which is not for who reads the output")]
@@ -373,7 +373,7 @@ impl Watcher for RunView<'_> {
     clippy::print_stderr,
     reason = "a question must be seen at once, and is not for who reads the output"
 )]
-fn pose(shown: &mut Shown, question: String) {
+fn show_question(shown: &mut Shown, question: String) {
     match shown {
         Shown::Live(display, _) => display.ask(Some(question)),
         _ => eprint!("{question}"),

@@ -23,7 +23,7 @@ const MAX_LINE: usize = 4096;
 
 /// The verb that shows findings, which decides the suggested options.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Teller {
+pub(crate) enum FindingsSource {
     /// `check`, which fixes plans, and shows all findings on request.
     Check,
     /// `check --all`: every finding, including repeated ones.
@@ -34,21 +34,21 @@ pub(crate) enum Teller {
     RunState,
 }
 
-impl Teller {
+impl FindingsSource {
     /// Returns how to see findings that are only counted.
     fn more(self) -> &'static str {
         match self {
-            Teller::Check | Teller::CheckAll => "--all shows them",
-            Teller::Other => "`planwright check --all` shows them",
-            Teller::RunState => "--json lists them",
+            FindingsSource::Check | FindingsSource::CheckAll => "--all shows them",
+            FindingsSource::Other => "`planwright check --all` shows them",
+            FindingsSource::RunState => "--json lists them",
         }
     }
 
     /// Returns how to apply a fix.
     fn fix(self, safety: Safety, path: &str) -> String {
         match (self, safety) {
-            (Teller::Check | Teller::CheckAll, Safety::Safe) => "--fix".to_owned(),
-            (Teller::Check | Teller::CheckAll, Safety::Unsafe) => "--fix --unsafe".to_owned(),
+            (FindingsSource::Check | FindingsSource::CheckAll, Safety::Safe) => "--fix".to_owned(),
+            (FindingsSource::Check | FindingsSource::CheckAll, Safety::Unsafe) => "--fix --unsafe".to_owned(),
             (_, Safety::Safe) => format!("`planwright check --fix{}`", named(path)),
             (_, Safety::Unsafe) => format!("`planwright check --fix --unsafe{}`", named(path)),
         }
@@ -74,7 +74,7 @@ pub(crate) fn refusal(
     paint: Paint,
     width: usize,
 ) -> String {
-    let page = FindingsPage::new(path, source, Teller::Other, paint, width);
+    let page = FindingsPage::new(path, source, FindingsSource::Other, paint, width);
     let title = Level::ERROR.primary_title(printable(message).replace('\n', " "));
     let mut group = title.elements(Vec::<Origin<'_>>::new());
     group = match span {
@@ -88,7 +88,7 @@ pub(crate) fn refusal(
 }
 
 /// Draws the findings of one file. Repeated ones are counted, unless all are requested.
-pub(crate) fn file_findings(found: &FileFindings, teller: Teller, paint: Paint, width: usize) -> String {
+pub(crate) fn file_findings(found: &FileFindings, teller: FindingsSource, paint: Paint, width: usize) -> String {
     findings(&found.path, &found.source, &found.findings, teller, paint, width)
 }
 
@@ -97,14 +97,14 @@ pub(crate) fn findings(
     path: &str,
     source: &SourceText,
     diagnostics: &[Diagnostic],
-    teller: Teller,
+    teller: FindingsSource,
     paint: Paint,
     width: usize,
 ) -> String {
     if diagnostics.is_empty() {
         return String::new();
     }
-    let all = teller == Teller::CheckAll;
+    let all = teller == FindingsSource::CheckAll;
     let page = FindingsPage::new(path, source, teller, paint, width);
     let mut out = String::new();
     let mut shown: HashMap<(&str, Severity), usize> = HashMap::new();
@@ -143,11 +143,11 @@ struct FindingsPage<'a> {
     path: &'a str,
     index: LineIndex<'a>,
     renderer: Renderer,
-    teller: Teller,
+    teller: FindingsSource,
 }
 
 impl<'a> FindingsPage<'a> {
-    fn new(path: &'a str, source: &'a SourceText, teller: Teller, paint: Paint, width: usize) -> Self {
+    fn new(path: &'a str, source: &'a SourceText, teller: FindingsSource, paint: Paint, width: usize) -> Self {
         let renderer = if paint.is_on() {
             Renderer::styled()
         } else {

@@ -6,7 +6,7 @@ use super::rules::CURRENT_PLAN;
 use crate::diagnostic::{Diagnostic, Replacement};
 use crate::dialect::reader::{PlanReader, excerpt, requote};
 use crate::dialect::words::nearest;
-use crate::dialect::{DialectInput, PlanPointer, PlanReading, Pointing, Unpointed, file_name};
+use crate::dialect::{DialectInput, PlanPointer, PlanReading, PointerRefusal, PointerUpdate, file_name};
 use crate::document::patch::{MemberPosition, Patch, PatchRefusal, PlainValue, patch};
 use crate::document::route::Route;
 use crate::document::{NodeKind, NodeRef, Parsed, yaml};
@@ -52,9 +52,9 @@ impl PlanPointer for Rawko {
         &self,
         old: Option<&SourceText>,
         plan: &Plan,
-        pointing: Pointing,
+        pointing: PointerUpdate,
         now: &str,
-    ) -> Result<Option<String>, Unpointed> {
+    ) -> Result<Option<String>, PointerRefusal> {
         let (Some(id), Some(status)) = (plan.head_str(Field::Id), plan.head_str(Field::Status)) else {
             return Ok(None);
         };
@@ -65,7 +65,7 @@ impl PlanPointer for Rawko {
             let empty = yaml::parse(&SourceText::new("{}\n"));
             let members = [("task", goal), ("planId", id), ("status", status), ("startedAt", now)];
             let patches: Vec<Patch> = members.iter().map(|(key, value)| insert(key, text(value))).collect();
-            let is_made = pointing != Pointing::Stays;
+            let is_made = pointing != PointerUpdate::Stays;
             let flow = is_made.then(|| patch(&empty.document, &patches).ok()).flatten();
             return Ok(flow.and_then(|flow| as_block(&flow)));
         };
@@ -80,10 +80,10 @@ impl PlanPointer for Rawko {
                 .is_some_and(|own| own.is_text("complete") || own.is_text("failed"))
         };
         let moves = match pointing {
-            Pointing::Stays => false,
-            Pointing::Begins => true,
-            Pointing::Succeeds => names_none() || plan.head_str(Field::PreviousPlan).is_some_and(names),
-            Pointing::Made => names_none() || is_over(),
+            PointerUpdate::Stays => false,
+            PointerUpdate::Begins => true,
+            PointerUpdate::Succeeds => names_none() || plan.head_str(Field::PreviousPlan).is_some_and(names),
+            PointerUpdate::Made => names_none() || is_over(),
         };
         if !is_own && !moves {
             return Ok(None);
@@ -93,7 +93,7 @@ impl PlanPointer for Rawko {
             wanted.extend([("task", goal), ("planId", id), ("startedAt", now)]);
         }
         // Another version of a plan is work on the same task, in the user's original words.
-        let stays = |key: &str| pointing == Pointing::Succeeds && matches!(key, "task" | "startedAt");
+        let stays = |key: &str| pointing == PointerUpdate::Succeeds && matches!(key, "task" | "startedAt");
         wanted.retain(|(key, _)| !(stays(key) && root.get(key).is_some_and(|own| !says_nothing(own))));
         let patches: Vec<Patch> = wanted
             .into_iter()
@@ -173,7 +173,7 @@ fn meant<'f>(written: &str, plans: impl Iterator<Item = &'f str>) -> Option<&'f 
 }
 
 /// Returns the mapping that the file should be.
-fn mapping_in(parsed: &Parsed) -> Result<NodeRef<'_>, Unpointed> {
+fn mapping_in(parsed: &Parsed) -> Result<NodeRef<'_>, PointerRefusal> {
     match parsed.document.root() {
         Some(root) if root.kind() == NodeKind::Object => Ok(root),
         Some(root) if !parsed.document.is_broken() => Err(unpointed(
@@ -189,9 +189,9 @@ fn mapping_in(parsed: &Parsed) -> Result<NodeRef<'_>, Unpointed> {
 }
 
 /// Returns a refusal with its span: for an unreadable text, that of its first error.
-fn unpointed(parsed: &Parsed, refusal: PatchRefusal) -> Unpointed {
+fn unpointed(parsed: &Parsed, refusal: PatchRefusal) -> PointerRefusal {
     let first_error = || parsed.diagnostics.iter().find_map(|found| found.span);
-    Unpointed {
+    PointerRefusal {
         span: refusal.span().or_else(first_error),
         refusal,
     }

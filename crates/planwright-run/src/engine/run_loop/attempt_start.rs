@@ -6,7 +6,7 @@ use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use planwright_core::agent::{AttemptEnd, Basis, Conclusion, Usage};
+use planwright_core::agent::{AttemptEnd, Conclusion, Usage, VerdictSource};
 use planwright_core::plan::{State, Task, Verb};
 use planwright_core::prompt::{DEFAULT_MAX_BYTES, Prompt, PromptContext};
 use planwright_core::schedule::ScheduleEvent;
@@ -181,7 +181,7 @@ impl RunLoop<'_> {
         self.happened(ScheduleEvent::Started { task: attempt.task });
         let conclusion = Conclusion {
             end: AttemptEnd::Done,
-            basis: Basis::ResultFile,
+            basis: VerdictSource::ResultFile,
             output: unlanded.output,
             affected_files: unlanded.candidate.touched.clone(),
             notes: String::new(),

@@ -33,17 +33,17 @@ pub(super) enum CheckoutObstacle {
     OfAll(String),
 }
 
-pub(in super::super) enum Workplace {
+pub(in super::super) enum WorkLocation {
     /// All in the folder of the workspace. In a repository, the run sees what they touch.
     Shared(Option<Repository>),
     Checkouts(Box<LandingSite>),
 }
 
-impl Workplace {
+impl WorkLocation {
     pub(super) fn mode(&self) -> IsolationMode {
         match self {
-            Workplace::Shared(_) => IsolationMode::Shared,
-            Workplace::Checkouts(_) => IsolationMode::Checkouts,
+            WorkLocation::Shared(_) => IsolationMode::Shared,
+            WorkLocation::Checkouts(_) => IsolationMode::Checkouts,
         }
     }
 
@@ -53,8 +53,8 @@ impl Workplace {
 
     pub(super) fn site(&self) -> Option<&LandingSite> {
         match self {
-            Workplace::Checkouts(site) => Some(site),
-            Workplace::Shared(_) => None,
+            WorkLocation::Checkouts(site) => Some(site),
+            WorkLocation::Shared(_) => None,
         }
     }
 
@@ -66,14 +66,14 @@ impl Workplace {
     /// Records the state of the folder before a task works in it.
     fn files_now(&self) -> Option<Snapshot> {
         match self {
-            Workplace::Shared(Some(repository)) => Snapshot::take(repository).ok(),
-            Workplace::Shared(None) | Workplace::Checkouts(_) => None,
+            WorkLocation::Shared(Some(repository)) => Snapshot::take(repository).ok(),
+            WorkLocation::Shared(None) | WorkLocation::Checkouts(_) => None,
         }
     }
 
     /// Returns the files of the workspace that differ from a snapshot.
     fn touched(&self, before: &Snapshot, snapshot: &PlanSnapshot) -> Option<Vec<String>> {
-        let Workplace::Shared(Some(repository)) = self else {
+        let WorkLocation::Shared(Some(repository)) = self else {
             return None;
         };
         let own = OwnFiles::of(snapshot.place(), repository);
@@ -88,7 +88,7 @@ pub(super) struct KeptCheckouts {
 
 impl KeptCheckouts {
     /// Finds the checkouts of interrupted attempts, if they still exist.
-    pub(super) fn of(workplace: &Workplace, known: impl Iterator<Item = (u32, KnownCheckout)>) -> Self {
+    pub(super) fn of(workplace: &WorkLocation, known: impl Iterator<Item = (u32, KnownCheckout)>) -> Self {
         let found = known.filter_map(|(task, known)| Some((task, find(workplace.site()?, &known)?)));
         KeptCheckouts { kept: found.collect() }
     }
@@ -163,7 +163,7 @@ impl RunLoop<'_> {
             };
             self.agents.memory.watch(attempt.task, watched);
         }
-        if matches!(self.folders.workplace, Workplace::Shared(None)) {
+        if matches!(self.folders.workplace, WorkLocation::Shared(None)) {
             attempt.location.print_before = self.folder_print();
         }
         Ok(())

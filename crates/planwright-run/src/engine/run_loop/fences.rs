@@ -11,7 +11,7 @@ use super::super::naming::listed;
 use super::super::shared_guard::{Restored, SharedGuard};
 use super::super::state_links::StateLinks;
 use super::RunLoop;
-use super::checkouts::Workplace;
+use super::checkouts::WorkLocation;
 use crate::checkout_home::state_home;
 use crate::config::Agent;
 use crate::fence::{Fence, Fencing, ProcessFolders, TemporaryFolders};
@@ -65,18 +65,18 @@ impl Fences {
 }
 
 /// Returns the folders with the git objects that a checkout borrows.
-fn borrowed_objects(workplace: &Workplace) -> Vec<PathBuf> {
+fn borrowed_objects(workplace: &WorkLocation) -> Vec<PathBuf> {
     match workplace {
-        Workplace::Checkouts(site) => site.repository().object_folders(),
-        Workplace::Shared(Some(repository)) => repository.object_folders(),
-        Workplace::Shared(None) => Vec::new(),
+        WorkLocation::Checkouts(site) => site.repository().object_folders(),
+        WorkLocation::Shared(Some(repository)) => repository.object_folders(),
+        WorkLocation::Shared(None) => Vec::new(),
     }
 }
 
 /// Returns what commands in the shared folder may write to: the folder, and its repository.
-pub(in super::super) fn shared_writable(workplace: &Workplace, root: &Path) -> Vec<PathBuf> {
+pub(in super::super) fn shared_writable(workplace: &WorkLocation, root: &Path) -> Vec<PathBuf> {
     let mut writable = vec![root.to_owned()];
-    if let Workplace::Shared(Some(repository)) = workplace {
+    if let WorkLocation::Shared(Some(repository)) = workplace {
         writable.push(repository.common_folder().to_owned());
     }
     writable
@@ -84,7 +84,7 @@ pub(in super::super) fn shared_writable(workplace: &Workplace, root: &Path) -> V
 
 pub(in super::super) fn fence_of_command(
     fencing: &Fencing,
-    workplace: &Workplace,
+    workplace: &WorkLocation,
     writable: &[PathBuf],
     environment: &[(OsString, OsString)],
 ) -> Option<Fence> {
@@ -158,7 +158,7 @@ impl RunLoop<'_> {
 
     /// Records the protected files before a task in the shared folder starts. While others are active, restores their changes instead.
     pub(super) fn guard_shared(&mut self) -> Result<(), RunError> {
-        let Workplace::Shared(repository) = &self.folders.workplace else {
+        let WorkLocation::Shared(repository) = &self.folders.workplace else {
             return Ok(());
         };
         if !self.folders.fences.fencing.is_wanted() {

@@ -47,7 +47,7 @@ use arbiter::ArbiterQuestions;
 use attempts::RunningAttempts;
 use budget::RunClock;
 use checkouts::KeptCheckouts;
-pub(super) use checkouts::Workplace;
+pub(super) use checkouts::WorkLocation;
 use control_requests::ControlRequests;
 use external_edits::EditWatch;
 use fallback::Fallbacks;
@@ -57,8 +57,8 @@ use landing::LandingQueue;
 use memory::Memory;
 use plan_writer::PlanWriter;
 use recorder::Recorder;
-use retry_waits::Rests;
-use stops::Stops;
+use retry_waits::RetryWaits;
+use stops::StopRequests;
 
 /// How often the plan file, the requests and the clock are checked without events.
 const POLL_INTERVAL: Duration = Duration::from_millis(250);
@@ -153,7 +153,7 @@ struct RunAgents {
 }
 
 struct RunFolders {
-    workplace: Workplace,
+    workplace: WorkLocation,
     fences: Fences,
     checkouts: KeptCheckouts,
 }
@@ -166,14 +166,14 @@ struct PlanFileSync {
 
 struct RunWaits {
     clock: RunClock,
-    rests: Rests,
+    rests: RetryWaits,
     /// The tasks that wait for the budget, each with the reported reason.
     budget: HashMap<u32, String>,
 }
 
 struct UserRequests<'a> {
     control: ControlRequests,
-    stops: Stops<'a>,
+    stops: StopRequests<'a>,
 }
 
 impl RunLoop<'_> {

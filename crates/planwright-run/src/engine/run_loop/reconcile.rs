@@ -10,7 +10,7 @@ use planwright_core::text::visible;
 
 use super::super::held_tasks::{HeldTask, claims_of};
 use super::super::naming::listed;
-use super::super::recovery::{Recovered, RecoveredTask, Unattended};
+use super::super::recovery::{Recovered, RecoveredTask, UnownedTask};
 use super::super::status_updates::{NOT_SKIPPED, PendingUpdates, StatusUpdate, VERB, plain, set_back_remark, way_back};
 use super::super::{PlanSnapshot, RunError, RunRequest};
 use crate::claims::Claims;
@@ -227,13 +227,13 @@ impl Reconciliation<'_> {
     /// Decides about a task that is running in the plan while no run works on it.
     fn take_up(&mut self, claims: &Claims, task: u32) -> Result<(), RunError> {
         let name = self.snapshot.name(task).to_owned();
-        match Unattended::of(self.snapshot, self.recovered, claims, task) {
-            Unattended::InReview => {
+        match UnownedTask::of(self.snapshot, self.recovered, claims, task) {
+            UnownedTask::InReview => {
                 self.result.reviews.push(name);
                 return Ok(());
             }
-            Unattended::Approved => return Ok(()),
-            Unattended::StartedByHand => {
+            UnownedTask::Approved => return Ok(()),
+            UnownedTask::StartedByHand => {
                 let held = HeldTask::with(self.snapshot, task, claims);
                 let words = format!(
                     "{}: the run leaves it alone. `{}` gives it to the run",
@@ -243,7 +243,7 @@ impl Reconciliation<'_> {
                 self.remark(None, words);
                 return Ok(());
             }
-            Unattended::LeaseOver => {
+            UnownedTask::LeaseOver => {
                 let held = HeldTask::with(self.snapshot, task, claims);
                 self.remark(
                     None,
@@ -252,7 +252,7 @@ impl Reconciliation<'_> {
                 self.update(task, Verb::Reset);
                 return Ok(());
             }
-            Unattended::Interrupted => {}
+            UnownedTask::Interrupted => {}
         }
         let policy = self.request.config.run.on_interrupted;
         if policy == OnInterrupted::Ask {
@@ -332,7 +332,7 @@ pub(super) fn refuse_to_guess(
     let is_interrupted = |task: &u32| {
         state_to_be(*task) == State::Running
             && !has_result(*task)
-            && Unattended::of(snapshot, recovered, &claims, *task) == Unattended::Interrupted
+            && UnownedTask::of(snapshot, recovered, &claims, *task) == UnownedTask::Interrupted
     };
     match snapshot.tasks().find(is_interrupted) {
         Some(task) => Err(RunError::Interrupted {

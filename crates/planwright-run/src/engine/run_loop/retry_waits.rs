@@ -9,7 +9,7 @@ use crate::clock;
 use crate::runs::{Resting, RunEvent};
 
 #[derive(Default)]
-pub(super) struct Rests {
+pub(super) struct RetryWaits {
     waiting: Vec<(Instant, u32)>,
     /// The length of a task's next wait, and the reason.
     planned: HashMap<u32, (Duration, String)>,
@@ -17,7 +17,7 @@ pub(super) struct Rests {
     n_shortages: u32,
 }
 
-impl Rests {
+impl RetryWaits {
     pub(super) fn plan(&mut self, task: u32, wait: Duration, why: String) {
         self.planned.insert(task, (wait, why));
     }

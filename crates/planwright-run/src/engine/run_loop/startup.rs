@@ -23,7 +23,7 @@ use super::agents::Agents;
 use super::arbiter::ArbiterQuestions;
 use super::attempts::RunningAttempts;
 use super::budget::RunClock;
-use super::checkouts::{KeptCheckouts, Workplace, words};
+use super::checkouts::{KeptCheckouts, WorkLocation, words};
 use super::control_requests::ControlRequests;
 use super::external_edits::EditWatch;
 use super::fallback::Fallbacks;
@@ -33,8 +33,8 @@ use super::memory::Memory;
 use super::plan_writer::PlanWriter;
 use super::reconcile::{Reconciled, reconcile, refuse_to_guess, skipped_by};
 use super::recorder::Recorder;
-use super::retry_waits::Rests;
-use super::stops::Stops;
+use super::retry_waits::RetryWaits;
+use super::stops::StopRequests;
 use super::{LockedRun, PlanFileSync, RunAgents, RunFolders, RunLoop, RunWaits, ScheduledTasks, UserRequests};
 use crate::agent_output::redaction_of;
 use crate::caller;
@@ -121,7 +121,7 @@ impl<'a> RunLoop<'a> {
         startup.add_remarks(n_ended);
         let remarks = std::mem::take(&mut startup.plan.remarks);
         let reconciled = std::mem::take(&mut startup.reconciled);
-        let stops = Stops::new(interrupts, why_stopped);
+        let stops = StopRequests::new(interrupts, why_stopped);
         let mut run_loop = startup.into_loop(live, template, in_scope, workers, watcher, stops);
         run_loop.record(RunEvent::Begun(Box::new(begun)))?;
         run_loop.record_beginning(remarks, reconciled)?;
@@ -148,7 +148,7 @@ struct Startup<'a> {
     plan: PreparedRun,
     reconciled: Reconciled,
     log: OpenedLog,
-    workplace: Workplace,
+    workplace: WorkLocation,
 }
 
 impl<'a> Startup<'a> {
@@ -283,7 +283,7 @@ impl<'a> Startup<'a> {
         in_scope: Vec<bool>,
         workers: &'a mut Workers,
         watcher: &'a mut dyn Watcher,
-        stops: Stops<'a>,
+        stops: StopRequests<'a>,
     ) -> RunLoop<'a> {
         let landing = self.landing();
         let known = self.recovered.tasks().filter_map(|(name, task)| {
@@ -340,7 +340,7 @@ impl<'a> Startup<'a> {
             },
             waits: RunWaits {
                 clock: RunClock::start(),
-                rests: Rests::default(),
+                rests: RetryWaits::default(),
                 budget: HashMap::new(),
             },
             snapshot,
@@ -475,12 +475,12 @@ fn open_workplace(
     isolation: &Isolation,
     log: &OpenedLog,
     recovered: &Recovered,
-) -> Result<(Workplace, Vec<String>), RunError> {
+) -> Result<(WorkLocation, Vec<String>), RunError> {
     if isolation.mode == IsolationMode::Shared {
         let repository = Repository::around(&snapshot.place().root).ok().flatten();
         let has_branch = request.options.asked.branch.is_some();
         let remark = has_branch.then(|| "tasks share the folder, so that --branch has no effect".to_owned());
-        return Ok((Workplace::Shared(repository), remark.into_iter().collect()));
+        return Ok((WorkLocation::Shared(repository), remark.into_iter().collect()));
     }
     if let Ok(Some(leftovers)) = Leftovers::open(&snapshot.place().root, &request.config.run) {
         leftovers.tidy(&request.config.run.checkouts.keep);
@@ -504,7 +504,7 @@ fn open_workplace(
         }
         None => LandingSite::begin(request, snapshot, log.place.id())?,
     };
-    Ok((Workplace::Checkouts(Box::new(site)), remarks))
+    Ok((WorkLocation::Checkouts(Box::new(site)), remarks))
 }
 
 /// Reports flags without effect, because a resumed run keeps its branch and its isolation.

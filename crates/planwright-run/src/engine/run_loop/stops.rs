@@ -10,7 +10,7 @@ use crate::runs::{RunEvent, StopReason, Stopping};
 use crate::worker::StopManner;
 
 /// Why a run stops, and the number of the user's interrupts.
-pub(super) struct Stops<'a> {
+pub(super) struct StopRequests<'a> {
     interrupts: &'a AtomicU32,
     n_handled: u32,
     why: Option<String>,
@@ -19,9 +19,9 @@ pub(super) struct Stops<'a> {
     is_by_signal: bool,
 }
 
-impl<'a> Stops<'a> {
+impl<'a> StopRequests<'a> {
     pub(super) fn new(interrupts: &'a AtomicU32, why: Option<String>) -> Self {
-        Stops {
+        StopRequests {
             interrupts,
             n_handled: 0,
             why,

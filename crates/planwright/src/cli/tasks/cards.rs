@@ -5,7 +5,7 @@ use planwright_verbs::text::printable;
 
 use super::super::plan_arg::PlanArgument;
 use super::super::{Exit, Output, Result};
-use crate::render::findings::{Teller, findings};
+use crate::render::findings::{FindingsSource, findings};
 
 /// Print, check or rewrite the task cards of a pack.
 ///
@@ -56,7 +56,7 @@ fn draw_drift(report: &CardsReport, output: &mut Output) {
         &found.path.to_string_lossy(),
         &found.source,
         &found.findings,
-        Teller::RunState,
+        FindingsSource::RunState,
         output.paint(),
         output.width(),
     ));

@@ -12,7 +12,7 @@ use planwright_verbs::planning::SourceFindings;
 
 use super::{Exit, Output, Result, hash, say};
 use crate::compat;
-use crate::render::findings::{Teller, findings};
+use crate::render::findings::{FindingsSource, findings};
 
 /// Derive task packs from source plans, rebuild them, fix cards.
 #[derive(clap::Args)]
@@ -70,7 +70,7 @@ fn draw_warnings(found: &SourceFindings, output: &mut Output) {
         &found.path.to_string_lossy(),
         &found.source,
         &found.findings,
-        Teller::RunState,
+        FindingsSource::RunState,
         output.stderr_paint(),
         output.width(),
     );

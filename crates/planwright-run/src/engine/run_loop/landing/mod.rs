@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::super::RunError;
 use super::super::attempt::{AgentEndReason, Checking, RunningAttempt};
-use super::super::landing_site::{Credit, Replayed, Replaying};
+use super::super::landing_site::{CommitAttribution, Replayed, Replaying};
 use super::super::naming::listed;
 use super::RunLoop;
 use super::checkouts::{kept_candidate, short, title_of, words};
@@ -270,7 +270,7 @@ impl RunLoop<'_> {
         let Some(site) = self.folders.workplace.site() else {
             return Ok(None);
         };
-        let credit = Credit {
+        let credit = CommitAttribution {
             task: &name,
             title: title_of(self.snapshot.plan(), entry.attempt.task),
             agent: &entry.attempt.agent,
