@@ -697,7 +697,7 @@ fn finish_plan(mut plan: RawPlan, place: Span, cut: Option<Span>, is_strong: boo
     }
 }
 
-/// Makes ids of the letters in brackets that all tasks begin with, each with another: "[A] Create it".
+/// Makes ids of the letters in brackets that all tasks begin with, each with another: `[A] Create it`.
 fn labels_to_ids(plan: &mut RawPlan) {
     let letter_of = |raw: &RawTask| {
         let label = raw.task.details.first()?.strip_prefix("Label: ")?;

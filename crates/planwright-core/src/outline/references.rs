@@ -141,7 +141,7 @@ fn ids_within(text: &str, offset: usize) -> Option<Vec<(String, Range<usize>)>> 
     (!found.is_empty()).then_some(found)
 }
 
-/// Returns the ids in brackets at the end of a text that has nothing else in them: "Ship both (A1, A2)", "Test it [1]". One number in
+/// Returns the ids in brackets at the end of a text that has nothing else in them: "Ship both (A1, A2)", `Test it [1]`. One number in
 /// round brackets is more often a remark.
 pub(super) fn bracketed_ids(text: &str) -> Option<Vec<(String, Range<usize>)>> {
     let body = text.trim_end().trim_end_matches('.');
