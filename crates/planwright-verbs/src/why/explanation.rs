@@ -22,7 +22,7 @@ pub struct Explanation {
     pub failures: Option<FailedAttempts>,
     /// Why it may not be worked on although nothing is left that it waits for.
     pub obstacle: Option<String>,
-    /// What it waits for, each followed by what that waits for. At most [`MAX_WAITS`].
+    /// What it waits for, each followed by what that waits for. At most `MAX_WAITS`.
     pub waits: Vec<WaitStep>,
     pub outlook: Outlook,
     /// The commands that help, the best first.
