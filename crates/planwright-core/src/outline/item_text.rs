@@ -59,16 +59,7 @@ pub(super) fn read_item(text: &str, whole: Option<Span>, offset: usize) -> RawTa
                 .collect();
         }
     }
-    let mut words = String::new();
-    let mut at = start;
-    for clause in said.clauses.iter().filter(|clause| clause.start >= start) {
-        words.push_str(text.get(at..clause.start).unwrap_or(""));
-        at = clause.end.max(at);
-    }
-    words.push_str(text.get(at..).unwrap_or(""));
-    if words.trim().is_empty() {
-        words = text.get(start..).unwrap_or("").to_owned();
-    }
+    let mut words = without_clauses(text, start, &said.clauses);
     if let Some((id, place)) = written_id(text).filter(|_| raw.task.id.is_none()) {
         raw.task.id = Some(id.to_owned());
         words = words.replace(text.get(place).unwrap_or("("), "");
@@ -99,6 +90,21 @@ pub(super) fn read_item(text: &str, whole: Option<Span>, offset: usize) -> RawTa
         raw.task.description = whole.trim().to_owned();
     }
     raw
+}
+
+/// Returns a text from `start` on without some clauses, or with them if nothing else is left.
+fn without_clauses(text: &str, start: usize, clauses: &[Range<usize>]) -> String {
+    let mut words = String::new();
+    let mut at = start;
+    for clause in clauses.iter().filter(|clause| clause.start >= start) {
+        words.push_str(text.get(at..clause.start).unwrap_or(""));
+        at = clause.end.max(at);
+    }
+    words.push_str(text.get(at..).unwrap_or(""));
+    match words.trim().is_empty() {
+        true => text.get(start..).unwrap_or("").to_owned(),
+        false => words,
+    }
 }
 
 /// Reads an id in brackets: "Add CI (id: ci)". Returns it with its brackets, or with what begins these where they say more.

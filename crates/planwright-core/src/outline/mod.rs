@@ -25,6 +25,7 @@ mod index;
 mod item_text;
 mod json_in_text;
 mod json_values;
+mod list_reader;
 mod lists;
 mod mapped_text;
 mod markdown_lines;

@@ -107,6 +107,15 @@ fn name_of<'c>(request: &VerbRequest<'_>, call: &VerbCall<'c>) -> &'c str {
     call.name.unwrap_or(request.verb.as_str())
 }
 
+impl TaskSelector<'_> {
+    fn names(self, linked: &LinkedPlan, claims: &Claims, now: &str) -> Vec<String> {
+        match self {
+            TaskSelector::Named(names) => each_once(names),
+            TaskSelector::Next(most) => next_names(linked, claims, now, most),
+        }
+    }
+}
+
 impl PendingChange<'_> {
     fn call_verb(
         &mut self,
@@ -122,10 +131,7 @@ impl PendingChange<'_> {
         let claims = Claims::of(self.history);
         self.offer_again(&claims);
         let gates = Gates::new(&self.open.inspection, self.history, &claims, call.policy);
-        let names = match pick {
-            TaskSelector::Named(names) => each_once(names),
-            TaskSelector::Next(most) => next_names(self.linked()?, &claims, request.now, most),
-        };
+        let names = pick.names(self.linked()?, &claims, request.now);
         if names.is_empty() {
             return Err(gates.of_plan().map_or(ReviseError::NothingReady, ReviseError::Closed));
         }
