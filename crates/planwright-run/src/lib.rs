@@ -23,7 +23,7 @@
 //! let target = ChangeTarget { path: &path, forced: None, dry: false };
 //! let now = clock::now();
 //! let names = ["t1".to_owned()];
-//! let revised = revise::transition(target, Pick::Named(&names), &VerbRequest::new(Verb::Start, &now));
+//! let revised = revise::transition(target, TaskSelector::Named(&names), &VerbRequest::new(Verb::Start, &now));
 //! let revised = revised.expect("the task is ready");
 //! assert_eq!(revised.steps[0].to, State::Running);
 //!

@@ -10,15 +10,15 @@ use planwright_run::git::Repository;
 use planwright_run::runs::Receipt;
 use planwright_run::setup::candidates;
 use planwright_run::setup::trial::TrialCheckout;
+use planwright_run::shell::command_line;
 use planwright_run::verify::{self, Check, CheckEnvironment, Logs};
 use planwright_run::worker;
 use serde::Serialize;
 
-use super::command_words;
 use super::observer::VerificationObserver;
 use super::series::{Series, fence_of};
 use crate::face::{Failure, Result};
-use crate::text::duration;
+use crate::text::{duration, one_line};
 
 /// The longest time that a command is tried for. Its user waits.
 const MAX_TRIAL: Duration = Duration::from_secs(300);
@@ -142,7 +142,7 @@ impl<'t> Trial<'t> {
 
 fn end_of(command: &Command, n_setup: usize, receipts: &[Receipt], logs: &Logs) -> TrialEnd {
     if let Some(setup) = receipts.iter().take(n_setup).find(|receipt| !verify::passed(receipt)) {
-        let line = command_words(&setup.command);
+        let line = one_line(&command_line(&setup.command));
         return TrialEnd {
             last_line: last_line(setup),
             failed_setup: Some(line.clone()),
