@@ -12,7 +12,7 @@
 //! use planwright_core::edit::VerbRequest;
 //! use planwright_core::plan::{State, Verb};
 //! use planwright_run::clock;
-//! use planwright_run::revise::{self, ChangeTarget, Pick};
+//! use planwright_run::revise::{self, ChangeTarget, TaskSelector};
 //! use planwright_run::store::{self, PlanFile};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {

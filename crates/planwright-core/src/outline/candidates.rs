@@ -416,6 +416,9 @@ impl Parts {
 
     fn value(&mut self, value: json_values::LooseValue, place: Span, text: &str) {
         let start = value.node.span.start as usize;
+        if text.get(start..).is_some_and(begins_with_toml_table) {
+            return;
+        }
         let is_object = text.get(start..).is_some_and(|rest| rest.starts_with('{'));
         let is_lines = is_object && (is_single_task(&value.node) || !value.node.elements().is_empty());
         match plan_of(&value.node) {
@@ -715,4 +718,16 @@ fn add_blocks<'s>(plan: &mut RawPlan, blocks: impl Iterator<Item = &'s Span>, te
 
 fn repaired((place, message): (Span, &'static str)) -> Diagnostic {
     Diagnostic::new(&GUESS, place, message)
+}
+
+/// Returns whether a text begins with a line such as `[[tasks]]`, which is no list in a list.
+fn begins_with_toml_table(text: &str) -> bool {
+    let line = text.lines().next().unwrap_or("").trim_end();
+    let name = line.strip_prefix("[[").and_then(|rest| rest.strip_suffix("]]"));
+    name.is_some_and(|name| {
+        name.starts_with(|c: char| c.is_ascii_alphabetic())
+            && name
+                .chars()
+                .all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.'))
+    })
 }

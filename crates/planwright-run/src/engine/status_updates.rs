@@ -262,7 +262,7 @@ pub(super) fn why(error: &ReviseError) -> String {
         ReviseError::NothingReady
         | ReviseError::NothingToUndo
         | ReviseError::UndoDuringRun { .. }
-        | ReviseError::RenameDuringRun { .. }
+        | ReviseError::EditDuringRun { .. }
         | ReviseError::EditedSince { .. }
         | ReviseError::ChangedMeanwhile => "there was nothing to change".to_owned(),
     }

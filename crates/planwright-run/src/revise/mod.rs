@@ -120,7 +120,7 @@ pub enum ReviseError {
     /// The last change belongs to an active run of the plan.
     UndoDuringRun { pid: u32 },
     /// A run works on the task, and knows its attempt by the name of the task.
-    RenameDuringRun {
+    EditDuringRun {
         task: String,
         /// The process of the run.
         pid: u32,
@@ -248,7 +248,10 @@ pub fn edit<'e>(
     revise(target, verb, |pending| {
         pending.compare_states();
         match (verb, names) {
-            ("remove", _) => refuse_held(&Claims::of(pending.history), names, by)?,
+            ("remove", _) => {
+                refuse_held(&Claims::of(pending.history), names, by)?;
+                names.iter().try_for_each(|task| refuse_in_run(pending, task))?;
+            }
             ("rename", [task, ..]) => refuse_in_run(pending, task)?,
             _ => {}
         }
@@ -300,12 +303,12 @@ fn refuse_held(claims: &Claims, tasks: &[String], by: Option<&str>) -> Result<()
     Ok(())
 }
 
-/// Refuses to rename a task that a run works on now.
+/// Refuses to rename or remove a task that a run works on now.
 fn refuse_in_run(pending: &PendingChange<'_>, task: &str) -> Result<(), ReviseError> {
     let claims = Claims::of(pending.history);
     let is_of_run = claims.on(task).is_some_and(|claim| claim.owner().is_none());
     match live_run(pending.target.path).filter(|_| is_of_run) {
-        Some(live) => Err(ReviseError::RenameDuringRun {
+        Some(live) => Err(ReviseError::EditDuringRun {
             task: task.to_owned(),
             pid: live.pid,
         }),

@@ -48,10 +48,10 @@ pub fn revise_failure(found: &FoundPlan, error: &ReviseError) -> Failure {
                 argument(&found.path.to_string_lossy())
             ),
         ),
-        ReviseError::RenameDuringRun { task, pid } => Failure::problem(
+        ReviseError::EditDuringRun { task, pid } => Failure::problem(
             format!("a run is working on `{}` (process {pid})", shown_name(task)),
             format!(
-                "rename it when its attempt has ended; or end the attempt: `planwright reset {} -p {} --take-over --note \"…\"`",
+                "wait until its attempt has ended; or end the attempt: `planwright reset {} -p {} --take-over --note \"…\"`",
                 argument(task),
                 argument(&found.path.to_string_lossy())
             ),

@@ -13,7 +13,8 @@ use super::Landing;
 impl Landing {
     pub(super) fn nothing_words(&self) -> String {
         let has_landed = |task: &TaskRun| task.attempts.iter().any(|attempt| attempt.landed().is_some());
-        if self.state.tasks().iter().any(has_landed) {
+        let has_earlier = self.conditions.start != self.conditions.base;
+        if has_earlier || self.state.tasks().iter().any(has_landed) {
             let (branch, into) = (one_line(&self.conditions.branch), one_line(&self.into));
             return format!("nothing to land: all work of `{branch}` is in `{into}`");
         }

@@ -632,7 +632,12 @@ fn the_end_report_has_the_tasks_as_they_are_by_then() {
     );
     let run = workspace.begins(&["-j", "4", "--attempts", "1"]);
     workspace.until_begun(2);
-    workspace.does(&["remove", "b", "-p", "plan.json"]).exits(0);
+    workspace.until("b is running", |workspace| workspace.states().contains("b running"));
+    let refused = workspace.does(&["remove", "b", "-p", "plan.json"]).exits(1);
+    refused.says("a run is working on `b`");
+    let text = workspace.plan();
+    let kept: Vec<&str> = text.lines().filter(|line| !line.contains("\"id\": \"b\"")).collect();
+    workspace.write("plan.json", kept.join("\n").replace("},\n  ]", "}\n  ]"));
     let add = ["add", "Measure it", "--id", "c", "-p", "plan.json"];
     workspace.does(&add).exits(0);
     workspace.until("c has failed", |workspace| workspace.states().contains("c failed"));
