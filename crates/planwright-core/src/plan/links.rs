@@ -246,14 +246,14 @@ impl Dependents {
     }
 }
 
-const NOBODY: u32 = u32::MAX;
+const NO_TASK: u32 = u32::MAX;
 
 /// Names to indexes. Plans number their tasks (`t1`, `US-001`), so most names need no hashing: after the common prefix comes a number,
 /// which is an index of a table. Every hit is compared in full; other names are hashed.
 struct NameIndex<'p> {
     prefix: &'p str,
     plan: &'p Plan,
-    /// For each number its task, or `NOBODY`; about twice as long as the plan.
+    /// For each number its task, or `NO_TASK`; about twice as long as the plan.
     numbered: Vec<u32>,
     others: HashMap<&'p str, u32>,
 }
@@ -267,7 +267,7 @@ impl<'p> NameIndex<'p> {
         NameIndex {
             prefix: first.map_or("", |name| name.trim_end_matches(|c: char| c.is_ascii_digit())),
             plan,
-            numbered: vec![NOBODY; plan.tasks().len() * 2 + 16],
+            numbered: vec![NO_TASK; plan.tasks().len() * 2 + 16],
             others: HashMap::new(),
         }
     }
@@ -295,7 +295,7 @@ impl<'p> NameIndex<'p> {
         let bytes = self.plan.bytes(id);
         if let Some(number) = self.number_of(bytes) {
             match self.numbered[number] {
-                NOBODY => {
+                NO_TASK => {
                     self.numbered[number] = task_ix as u32;
                     return None;
                 }

@@ -1,6 +1,6 @@
 //! Durations, money, tokens and times as words.
 
-pub use planwright_core::text::count;
+pub use planwright_core::text::{count, listed as some_of};
 use planwright_run::clock::to_the_second;
 
 /// Returns a duration in words: `0.4s`, `12s`, `2m 13s`, `1h 04m`.
@@ -29,20 +29,6 @@ pub fn tokens(number: u64) -> String {
         1_000..1_000_000 => format!("{:.1}k", number as f64 / 1e3),
         _ => format!("{:.1}M", number as f64 / 1e6),
     }
-}
-
-/// Returns the first few of several, and how many more there are: `a, b and 7 more`.
-pub fn some_of<T: AsRef<str>>(all: impl ExactSizeIterator<Item = T>, most: usize) -> String {
-    let n_more = all.len().saturating_sub(most);
-    let mut text = String::new();
-    for (nth, one) in all.take(most).enumerate() {
-        text.push_str(if nth > 0 { ", " } else { "" });
-        text.push_str(one.as_ref());
-    }
-    if n_more > 0 {
-        text.push_str(&format!(" and {n_more} more"));
-    }
-    text
 }
 
 /// Returns the time of day of a record's time by the clock of this machine: `05:31:02`.
