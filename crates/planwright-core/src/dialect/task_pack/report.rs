@@ -104,7 +104,7 @@ pub(super) fn diagnostics(
         .frontmatter()
         .is_some_and(|frontmatter| !frontmatter.is_closed);
     let is_unseen = is_unclosed || !found.is_empty();
-    let missing: HashSet<(JsString<'static>, String)> = report.errors.iter().filter_map(missing_list).collect();
+    let missing = missing_lists(&report.errors);
     let excused: HashSet<_> = excused.iter().map(|excuse| (excuse.task, excuse.field)).collect();
     let mut open: BTreeMap<&str, usize> = BTreeMap::new();
     for finding in &report.errors {
@@ -163,27 +163,40 @@ fn detail(finding: &OriginalFinding, key: &str) -> Option<JsString<'static>> {
     finding.detail(key).map(JsValue::to_js_string)
 }
 
-/// Returns the task and the code that a missing list will also have as malformed.
-fn missing_list(finding: &OriginalFinding) -> Option<(JsString<'static>, String)> {
-    let field = finding.code.strip_prefix("task-pack-task-missing-")?;
-    Some((detail(finding, "task_id")?, format!("task-pack-task-{field}-invalid")))
+/// Returns the tasks with their missing fields, if any finding may repeat one of them.
+fn missing_lists(errors: &[OriginalFinding]) -> HashSet<(JsString<'static>, &str)> {
+    let missing = |finding| Some((detail(finding, "task_id")?, missing_field(finding)?));
+    match errors.iter().any(|finding| malformed_field(finding).is_some()) {
+        true => errors.iter().filter_map(missing).collect(),
+        false => HashSet::new(),
+    }
+}
+
+fn missing_field(finding: &OriginalFinding) -> Option<&str> {
+    finding.code.strip_prefix("task-pack-task-missing-")
+}
+
+fn malformed_field(finding: &OriginalFinding) -> Option<&str> {
+    finding.code.strip_prefix("task-pack-task-")?.strip_suffix("-invalid")
 }
 
 /// Returns whether a finding repeats another: a missing list is also no list, and a file that a task names twice is shared with itself.
-fn is_echo(finding: &OriginalFinding, missing: &HashSet<(JsString<'static>, String)>) -> bool {
-    match (finding.code.as_str(), finding.detail("task_ids")) {
-        ("task-pack-same-wave-file-overlap", Some(JsValue::Array(pair))) => {
-            matches!(pair.as_slice(), [first, second] if first.to_js_string() == second.to_js_string())
-        }
-        _ => detail(finding, "task_id").is_some_and(|task| missing.contains(&(task, finding.code.clone()))),
+fn is_echo(finding: &OriginalFinding, missing: &HashSet<(JsString<'static>, &str)>) -> bool {
+    if let ("task-pack-same-wave-file-overlap", Some(JsValue::Array(pair))) =
+        (finding.code.as_str(), finding.detail("task_ids"))
+    {
+        return matches!(pair.as_slice(), [first, second] if first.to_js_string() == second.to_js_string());
     }
+    malformed_field(finding)
+        .zip(detail(finding, "task_id"))
+        .is_some_and(|(field, task)| missing.contains(&(task, field)))
 }
 
 /// Returns whether a missing field exists under another name.
 fn is_excused(finding: &OriginalFinding, excused: &HashSet<(Span, &'static str)>) -> bool {
     let is_field =
         |name: &str| excused.contains(&(finding.span, name)) && finding.code.ends_with(&name.replace('_', "-"));
-    finding.code.starts_with("task-pack-task-missing-") && fields::names().any(is_field)
+    !excused.is_empty() && missing_field(finding).is_some() && fields::names().any(is_field)
 }
 
 /// What an executable pack requires and a draft may lack.
@@ -368,14 +381,22 @@ fn handoff_line(pack: &OriginalPack) -> Option<Span> {
     let body = pack.markdown().body();
     let mut at = body.start as usize;
     for line in source.slice(body).split_inclusive('\n') {
-        let lower = line.to_lowercase();
-        let sends = lower.contains("spec-work") && GO.iter().any(|word| lower.contains(word));
-        if sends && !NO.iter().any(|word| lower.contains(word)) {
-            return Some(Span::new(at, at + line.trim_end().len()));
+        if names_spec_work(line) {
+            let lower = line.to_lowercase();
+            let has = |word: &&str| lower.contains(word);
+            if GO.iter().any(has) && !NO.iter().any(has) {
+                return Some(Span::new(at, at + line.trim_end().len()));
+            }
         }
         at += line.len();
     }
     None
+}
+
+fn names_spec_work(line: &str) -> bool {
+    const NAME: &[u8] = b"spec-work";
+    let mut places = line.as_bytes().windows(NAME.len());
+    places.any(|place| place[0] | 0x20 == b's' && place.eq_ignore_ascii_case(NAME))
 }
 
 fn missing_sections(pack: &OriginalPack) -> Option<Diagnostic> {
