@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use planwright_core::dialect::DIALECTS;
 use planwright_run::files::DiskFiles;
 use planwright_run::layout::{PlanPlace, TRASH};
-use planwright_run::store::{Departed, Departure, Goal, LoadError, PlanFile, Store, StoreError, load};
+use planwright_run::store::{LoadError, MoveTarget, MovedPlan, PlanFile, PlanMoveRequest, Store, StoreError, load};
 use planwright_run::workspace::{archive_path, is_pointer, slashed};
 use serde::{Deserialize, Serialize};
 
@@ -231,15 +231,15 @@ fn move_as_diff(moved: &RemovedPlan) -> String {
     format!("diff --git a/{from} b/{to}\nsimilarity index 100%\nrename from {from}\nrename to {to}\n")
 }
 
-fn move_plan(removal: Removal, plan: &PlanToRemove, request: &RemovalRequest) -> Result<Departed, StoreError> {
+fn move_plan(removal: Removal, plan: &PlanToRemove, request: &RemovalRequest) -> Result<MovedPlan, StoreError> {
     let file = PlanFile {
         path: &plan.entry.path,
         id: plan.entry.id.as_deref(),
     };
-    let departure = Departure {
+    let departure = PlanMoveRequest {
         verb: removal.verb(),
         by: request.by.as_deref(),
-        goal: plan.goal.as_deref().map_or(Goal::Trash, Goal::Path),
+        goal: plan.goal.as_deref().map_or(MoveTarget::Trash, MoveTarget::Path),
     };
     let store = Store::default();
     match request.is_dry() {
@@ -248,7 +248,7 @@ fn move_plan(removal: Removal, plan: &PlanToRemove, request: &RemovalRequest) ->
     }
 }
 
-fn removed(plan: &PlanToRemove, departed: &Departed) -> RemovedPlan {
+fn removed(plan: &PlanToRemove, departed: &MovedPlan) -> RemovedPlan {
     let mut notices: Vec<String> = departed
         .notices
         .iter()

@@ -11,7 +11,7 @@ mod update;
 mod versions;
 
 pub use create::{CreateError, create, create_like, overwrite};
-pub use departure::{Departed, Departure, Goal};
+pub use departure::{MoveTarget, MovedPlan, PlanMoveRequest};
 pub use error::{StoreError, UpdateError};
 pub(crate) use load::holds;
 pub use load::{LoadError, Loaded, load, load_stdin};

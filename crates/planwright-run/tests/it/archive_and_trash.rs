@@ -4,30 +4,30 @@ use std::path::PathBuf;
 
 use planwright_run::files::{DiskFiles, Files};
 use planwright_run::journal::{ChangeOutcome, History};
-use planwright_run::store::{self, Departed, Departure, Goal, PlanFile, StoreError};
+use planwright_run::store::{self, MoveTarget, MovedPlan, PlanFile, PlanMoveRequest, StoreError};
 
 use crate::faulty::{Fault, FaultyFiles};
 use crate::workspace::{Workspace, impatient_store, plan_at, store_over};
 
 const ARCHIVED: &str = ".planwright/archive/docs/plan.txt";
 
-fn archive() -> Departure<'static> {
-    Departure {
+fn archive() -> PlanMoveRequest<'static> {
+    PlanMoveRequest {
         verb: "archive",
         by: Some("somebody"),
-        goal: Goal::Path(ARCHIVED),
+        goal: MoveTarget::Path(ARCHIVED),
     }
 }
 
-fn delete() -> Departure<'static> {
-    Departure {
+fn delete() -> PlanMoveRequest<'static> {
+    PlanMoveRequest {
         verb: "delete",
         by: None,
-        goal: Goal::Trash,
+        goal: MoveTarget::Trash,
     }
 }
 
-fn depart(files: &dyn Files, workspace: &Workspace, departure: Departure<'_>) -> Result<Departed, StoreError> {
+fn depart(files: &dyn Files, workspace: &Workspace, departure: PlanMoveRequest<'_>) -> Result<MovedPlan, StoreError> {
     store_over(files).depart(plan_at(&workspace.plan), departure)
 }
 
@@ -203,7 +203,7 @@ fn a_restored_plan_has_its_history_and_a_new_one_at_its_path_does_not() {
 }
 
 /// Applies a fault at every step of a departure.
-fn at_every_step(departure: Departure<'_>, fault: Fault, mut check: impl FnMut(&Workspace, bool, &str)) {
+fn at_every_step(departure: PlanMoveRequest<'_>, fault: Fault, mut check: impl FnMut(&Workspace, bool, &str)) {
     for at in 0.. {
         let workspace = Workspace::new();
         workspace.add("second");
@@ -220,10 +220,10 @@ fn at_every_step(departure: Departure<'_>, fault: Fault, mut check: impl FnMut(&
 }
 
 /// Checks what must hold after any fault: one whole plan with all its history, and the next departure works.
-fn check_aftermath(workspace: &Workspace, departure: Departure<'_>, was_told: bool, context: &str) {
+fn check_aftermath(workspace: &Workspace, departure: PlanMoveRequest<'_>, was_told: bool, context: &str) {
     let there = |n: usize| match departure.goal {
-        Goal::Path(path) => workspace.path().join(path),
-        Goal::Trash => workspace.path().join(format!(".planwright/trash/{n}/docs/plan.txt")),
+        MoveTarget::Path(path) => workspace.path().join(path),
+        MoveTarget::Trash => workspace.path().join(format!(".planwright/trash/{n}/docs/plan.txt")),
     };
     let texts = |path: PathBuf| std::fs::read_to_string(path).ok().filter(|text| !text.is_empty());
     let (here, gone) = (texts(workspace.plan.clone()), texts(there(1)));

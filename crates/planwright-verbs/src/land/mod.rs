@@ -26,7 +26,7 @@ use planwright_run::journal::Receipt;
 use planwright_run::layout::PlanPlace;
 use planwright_run::lock::{self, LockError, LockHolder, PlanLock};
 use planwright_run::runs::state::{RunState, TaskRun, TaskState};
-use planwright_run::runs::{Conditions, SeenRun};
+use planwright_run::runs::{FixedSettings, SeenRun};
 use planwright_run::shell::argument;
 use planwright_run::verify;
 use planwright_run::worker::Workers;
@@ -82,7 +82,7 @@ pub struct LandedReceipt {
 
 struct Landing {
     run: SeenRun,
-    conditions: Conditions,
+    conditions: FixedSettings,
     repository: Repository,
     own: OwnFiles,
     config: Config,
@@ -474,7 +474,7 @@ fn gone(branch: &str, state: &RunState) -> Failure {
 }
 
 /// Returns the requested run: by its id or a prefix of one, otherwise the newest one of a plan or of the workspace.
-fn run_of(workspace: &Workspace, what: Option<&str>) -> Result<(SeenRun, RunState, Conditions)> {
+fn run_of(workspace: &Workspace, what: Option<&str>) -> Result<(SeenRun, RunState, FixedSettings)> {
     let is_id = |what: &&str| what.len() >= 8 && what.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-');
     let Some(id) = what.filter(is_id) else {
         return newest_run(&RunScope::of(workspace, what)?);
@@ -491,7 +491,7 @@ fn run_of(workspace: &Workspace, what: Option<&str>) -> Result<(SeenRun, RunStat
 }
 
 /// Returns the newest run with its own branch.
-fn newest_run(scope: &RunScope) -> Result<(SeenRun, RunState, Conditions)> {
+fn newest_run(scope: &RunScope) -> Result<(SeenRun, RunState, FixedSettings)> {
     let mut has_run = false;
     for run in scope.runs()?.flatten() {
         let Ok((state, standing)) = judged(&run) else {

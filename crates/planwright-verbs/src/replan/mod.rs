@@ -13,7 +13,7 @@ use planwright_run::layout::{PlanPlace, root_of};
 use planwright_run::planner::{PlanningCost, PlanningError, WantedVersion};
 use planwright_run::proposals::{Proposal, held, hold, settle};
 use planwright_run::revise::{self, VersionContent, VersionRequest, Versioned};
-use planwright_run::runs::Replanned;
+use planwright_run::runs::ReplanOrigin;
 use planwright_run::store::{PlanFile, Store, keep_version};
 use planwright_run::user::user;
 use serde::{Deserialize, Serialize};
@@ -197,7 +197,7 @@ pub enum AfterFailure {
 pub struct ReplannedPlan {
     pub plan: PathBuf,
     /// Its origin, for the log of the next run.
-    pub how: Replanned,
+    pub how: ReplanOrigin,
     pub effort: PlanningCost,
     pub report: ReplanReport,
 }
@@ -231,7 +231,7 @@ pub fn replan_after_failure(
     let proposed = ProposedVersion::of(&case, &wanted);
     Ok(AfterFailure::Replanned(Box::new(ReplannedPlan {
         report: report(found, &versioned, proposed, &answer.agent, effort),
-        how: Replanned {
+        how: ReplanOrigin {
             run: case.last_run().map(|run| run.id().to_owned()),
             plan: place.map_or_else(String::new, |place| place.relative),
             agent: answer.agent,

@@ -13,7 +13,7 @@ use planwright_core::schedule::ScheduleStatus;
 use planwright_run::config::{self, Configuration};
 use planwright_run::engine::{self, PreparedRun, Preview, RunError, RunOptions, RunOutcome, RunRequest};
 use planwright_run::revise;
-use planwright_run::runs::{Replanned, Spent};
+use planwright_run::runs::{ReplanOrigin, Spent};
 use planwright_run::shell::argument;
 use planwright_run::worker::Workers;
 use planwright_run::workspace::root_of;
@@ -92,7 +92,7 @@ struct ReplanProgress {
     /// The expenses of agents and planners.
     spent: Spent,
     /// How the plan was replanned for the next run.
-    replanned: Option<Replanned>,
+    replanned: Option<ReplanOrigin>,
 }
 
 /// Finds the plan of a run, in the copy of its workspace if one is requested.

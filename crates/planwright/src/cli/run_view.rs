@@ -323,7 +323,7 @@ impl RunObserver for RunView<'_> {
 impl Watcher for RunView<'_> {
     fn event(&mut self, record: &RunRecord) {
         self.run_state.apply(record);
-        if let RunEvent::Begun(begun) = &record.event {
+        if let RunEvent::RunStarted(begun) = &record.event {
             self.run.clone_from(&begun.run);
         }
         if let Some(watcher) = self.watcher() {

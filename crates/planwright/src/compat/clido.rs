@@ -8,7 +8,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use planwright_core::document::{Document, NodeKind, NodeRef, json};
-use planwright_run::store::{self, Departure, Goal, LoadError, PlanFile, Store};
+use planwright_run::store::{self, LoadError, MoveTarget, PlanFile, PlanMoveRequest, Store};
 
 use super::Answer;
 
@@ -347,10 +347,10 @@ fn delete(plans: &Path, id: &str) -> Answer {
             path: &path,
             id: Some(id),
         };
-        let departure = Departure {
+        let departure = PlanMoveRequest {
             verb: "delete",
             by: None,
-            goal: Goal::Trash,
+            goal: MoveTarget::Trash,
         };
         match Store::default().depart(file, departure) {
             Ok(_) => Ok(()),
