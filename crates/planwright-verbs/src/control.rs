@@ -9,10 +9,11 @@ use planwright_run::runs::state::RunState;
 use planwright_run::runs::{ControlRequest, Follower, Outcome, RequestRecord, RunEvent, RunRecord, SeenRun, ask};
 use serde::{Deserialize, Serialize};
 
-use crate::face::{Failure, Result, Workspace};
+use crate::failure::{Failure, Result};
 use crate::plans::refuse_in_attempt;
 use crate::run_history::{PAUSE, RunScope, judged, unreadable};
 use crate::text::one_line;
+use crate::workspace::Workspace;
 
 /// How many seconds a run has to answer.
 const PATIENCE: u64 = 5;

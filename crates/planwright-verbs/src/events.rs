@@ -9,9 +9,10 @@ use planwright_run::runs::{
 use planwright_run::worker::{Process, is_alive};
 use serde::Deserialize;
 
-use crate::face::{Failure, Result, Workspace};
+use crate::failure::{Failure, Result};
 use crate::run_history::{PAUSE, RunActivity, RunScope, unreadable};
 use crate::text::one_line;
+use crate::workspace::Workspace;
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]

@@ -9,9 +9,10 @@ use planwright_run::store::{self, PlanFile};
 use planwright_run::workspace::{archived_plans, plans_at_home, root_of};
 use serde::{Deserialize, Serialize};
 
-use crate::face::{Result, Workspace, from_here};
+use crate::failure::Result;
 use crate::plans::{Entry, PlanChoice, no_file, remark_copy};
 use crate::verification::VerifiedReport;
+use crate::workspace::{Workspace, from_here};
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]

@@ -143,7 +143,7 @@ fn find_left_behind(files: &dyn Files, place: &PlanPlace) -> Option<MovedJournal
     old.iter().find_map(|old| {
         let old = place.elsewhere(old);
         let history = take_apart(&old.journal(), read(files, &old.journal()).ok()?).ok()?.0;
-        let is_ours = history.last_departure()?.to == place.relative && files.link_metadata(&old.target).is_err();
+        let is_ours = history.last_own_move()?.to == place.relative && files.link_metadata(&old.target).is_err();
         is_ours.then_some(MovedJournal {
             journal: old.journal(),
             path: history.owner()?.path,
@@ -159,7 +159,7 @@ fn is_of_deleted(files: &dyn Files, place: &PlanPlace, history: &History, owner:
 
 /// Returns whether the plan at `place` has the same text as when it was moved away.
 fn is_what_left(files: &dyn Files, place: &PlanPlace, history: &History) -> bool {
-    let left = history.last_departure().and_then(|leaving| leaving.text);
+    let left = history.last_own_move().and_then(|leaving| leaving.text);
     let bytes = files.read(&place.target, MAX_BYTES as u64).unwrap_or_default();
     left.is_some() && left == str::from_utf8(&bytes).ok().map(Digest::of)
 }

@@ -136,9 +136,9 @@ impl History {
                     changes.push(PastChange::new(seq, time, *change, outcome));
                     continue;
                 }
-                JournalEvent::Leaving(departure) => {
+                JournalEvent::Leaving(own_move) => {
                     places.insert(seq, changes.len());
-                    changes.push(PastChange::of_departure(seq, time, departure));
+                    changes.push(PastChange::of_own_move(seq, time, own_move));
                     leaving = Some(seq);
                     continue;
                 }
@@ -267,7 +267,7 @@ impl History {
     }
 
     /// Returns the last finished or unfinished move of the plan by planwright itself.
-    pub(super) fn last_departure(&self) -> Option<PlanMoveRecord> {
+    pub(super) fn last_own_move(&self) -> Option<PlanMoveRecord> {
         self.records().rev().find_map(|record| match record.kind {
             JournalEvent::Leaving(leaving) => Some(leaving),
             _ => None,
@@ -354,8 +354,8 @@ impl PastChange {
     }
 
     /// Whether the plan has moved is unknown until the move is recorded.
-    fn of_departure(seq: u64, time: String, departure: PlanMoveRecord) -> Self {
-        let PlanMoveRecord { verb, to, by, .. } = departure;
+    fn of_own_move(seq: u64, time: String, own_move: PlanMoveRecord) -> Self {
+        let PlanMoveRecord { verb, to, by, .. } = own_move;
         let change = ChangeRecord {
             verb,
             by,

@@ -3,7 +3,7 @@
 //! A change of the file is two records: the change before the file is touched, and its landing afterwards. After a crash in
 //! between, the text in the file shows which applies. A run has a log of its own in the same format (`runs`).
 
-mod belonging;
+mod find;
 pub(crate) mod frame;
 mod history;
 mod hunks;
@@ -14,8 +14,8 @@ use std::fs::{File, Permissions};
 use std::io;
 use std::path::{Path, PathBuf};
 
-pub use belonging::plan_id;
-pub(crate) use belonging::{follow, history_of, open_for};
+pub use find::plan_id;
+pub(crate) use find::{follow, history_of, open_for};
 pub use frame::{JournalHeader, VERSION};
 pub use history::{ChangeOutcome, History, JournalTaskState, PastChange};
 pub use hunks::Hunk;

@@ -32,7 +32,7 @@ pub struct PlanMoveRequest<'a> {
     /// The verb, for the history.
     pub verb: &'a str,
     pub by: Option<&'a str>,
-    pub goal: MoveTarget<'a>,
+    pub target: MoveTarget<'a>,
 }
 
 /// A plan that was moved, or would be in a dry run.
@@ -49,12 +49,12 @@ pub struct MovedPlan {
 
 impl Store<'_> {
     /// Moves a plan with its history. When this returns, both are durable at their new place.
-    pub fn depart(&self, plan: PlanFile<'_>, departure: PlanMoveRequest<'_>) -> Result<MovedPlan, StoreError> {
+    pub fn move_plan(&self, plan: PlanFile<'_>, request: PlanMoveRequest<'_>) -> Result<MovedPlan, StoreError> {
         refuse_link(self.files, plan)?;
-        let session = UpdateSession::open(self, plan, departure.verb)?;
+        let session = UpdateSession::open(self, plan, request.verb)?;
         refuse_being_run(&session)?;
         let _lock = session.lock()?;
-        let there = destination(&session, departure.goal)?;
+        let there = destination(&session, request.target)?;
         // No process takes two locks in the other order: plans go to the archive and from both to the trash, never back.
         let _lock_there = session.lock_at(&there)?;
         try_folder(&session)?;
@@ -62,9 +62,9 @@ impl Store<'_> {
         let text = text_of(&session, &mut journal)?;
         claim(&session, &there)?;
         let leaving = JournalEvent::Leaving(PlanMoveRecord {
-            verb: departure.verb.to_owned(),
+            verb: request.verb.to_owned(),
             to: there.relative.clone(),
-            by: departure.by.map(str::to_owned),
+            by: request.by.map(str::to_owned),
             text,
         });
         let begun = journal.append(&(self.clock)(), leaving).map_err(|error| {
@@ -79,7 +79,7 @@ impl Store<'_> {
             return Err(session.untouched(error));
         }
         let confirmed = confirm(&session, &there);
-        if record_departure(&session, &mut journal, &there).is_err() {
+        if record_move(&session, &mut journal, &there).is_err() {
             journal.notice(JournalRepair::NotMarked);
         }
         confirmed.map_err(|source| StoreError::MoveNotConfirmed {
@@ -95,12 +95,12 @@ impl Store<'_> {
         })
     }
 
-    /// Returns what [`Store::depart`] would do, and writes nothing.
-    pub fn preview_change(&self, plan: PlanFile<'_>, departure: PlanMoveRequest<'_>) -> Result<MovedPlan, StoreError> {
+    /// Returns what [`Store::move_plan`] would do, and writes nothing.
+    pub fn preview_move(&self, plan: PlanFile<'_>, request: PlanMoveRequest<'_>) -> Result<MovedPlan, StoreError> {
         refuse_link(self.files, plan)?;
-        let session = UpdateSession::open(self, plan, departure.verb)?;
+        let session = UpdateSession::open(self, plan, request.verb)?;
         refuse_being_run(&session)?;
-        let there = destination(&session, departure.goal)?;
+        let there = destination(&session, request.target)?;
         Ok(MovedPlan {
             from: session.place.relative.clone(),
             to: there.relative,
@@ -134,9 +134,9 @@ fn refuse_link(files: &dyn Files, plan: PlanFile<'_>) -> Result<(), StoreError> 
 }
 
 /// Returns the new place of a plan.
-fn destination(session: &UpdateSession<'_>, goal: MoveTarget<'_>) -> Result<PlanPlace, StoreError> {
+fn destination(session: &UpdateSession<'_>, target: MoveTarget<'_>) -> Result<PlanPlace, StoreError> {
     let (files, place) = (session.store.files, &session.place);
-    let there = match goal {
+    let there = match target {
         MoveTarget::Path(path) => place.elsewhere(path),
         MoveTarget::Trash => {
             // Under its original path: a state folder inside of another would look like a workspace.
@@ -229,11 +229,7 @@ fn confirm(session: &UpdateSession<'_>, there: &PlanPlace) -> io::Result<()> {
 }
 
 /// Records that the plan has moved, and moves the journal. If this fails, the next process that opens the journal completes it.
-fn record_departure(
-    session: &UpdateSession<'_>,
-    journal: &mut Journal<'_>,
-    there: &PlanPlace,
-) -> Result<(), StoreError> {
+fn record_move(session: &UpdateSession<'_>, journal: &mut Journal<'_>, there: &PlanPlace) -> Result<(), StoreError> {
     let moved = JournalEvent::Moved(PathChangeRecord {
         from: session.place.relative.clone(),
         to: there.relative.clone(),

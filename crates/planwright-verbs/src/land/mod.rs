@@ -8,11 +8,12 @@ use std::time::Duration;
 
 use self::post_merge::after_landing;
 use crate::configuration::sound_config;
-use crate::face::{Failure, Result, Workspace};
+use crate::failure::{Failure, Result};
 use crate::plans::{open_file, refuse_in_attempt};
 use crate::run_history::{RunScope, RunStatus, judged};
 use crate::text::{count, one_line, short_commit, shown_name, some_of};
 use crate::verification::VerificationObserver;
+use crate::workspace::Workspace;
 use planwright_core::plan::State;
 use planwright_run::checkout_home::CheckoutHome;
 use planwright_run::clock;
@@ -425,7 +426,7 @@ impl Landing {
                     argument(&self.into)
                 ),
             )),
-            Err(error @ GitError::InTheWay { .. }) => Err(Failure::problem(
+            Err(error @ GitError::WouldOverwrite { .. }) => Err(Failure::problem(
                 format!("the result cannot be checked out: {error}"),
                 "move those files away, and land again",
             )),

@@ -20,12 +20,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::changes::{refuse_during_run, revise_failure};
 use crate::configuration::sound_config;
-use crate::face::{Exit, Failure, Result, Workspace};
+use crate::failure::{Exit, Failure, Result};
 use crate::planning::{Confirmation, EffortReport, PlannerRequest, PlanningObserver, planning_failure, with_id_source};
 use crate::plans::{
     AddedTaskReport, ChangedTaskReport, FoundPlan, PlanChoice, added, changed, difference_lines, refuse_own_plan,
 };
 use crate::text::diff_of_files;
+use crate::workspace::Workspace;
 use case::Case;
 pub use case::MAX_VERSIONS;
 pub(crate) use case::refuse_again;
@@ -90,7 +91,7 @@ pub struct ProposedVersion {
 
 /// Observes the verb `replan`.
 pub trait ReplanObserver: PlanningObserver {
-    /// Shows a new version, and asks whether to write it. If the face cannot ask, it is stored as a proposal.
+    /// Shows a new version, and asks whether to write it. If the caller cannot ask, it is stored as a proposal.
     fn confirms_version(&mut self, _proposed: &ProposedVersion) -> Confirmation {
         Confirmation::CannotAsk
     }

@@ -20,11 +20,12 @@ use planwright_run::workspace::root_of;
 
 use crate::changes::revise_failure;
 use crate::configuration::{refuse_unsound, report_findings};
-use crate::face::{Drawn, Evidence, Exit, Failure, Result, Workspace, fix_first, from_here};
+use crate::failure::{Drawn, Evidence, Exit, Failure, Result, fix_first};
 use crate::land::post_merge::after_landing;
 use crate::plans::{FoundPlan, unknown_task};
 use crate::run_history::{RunReport, Setting, diffstats};
 use crate::text::{one_line, shown_name, some_of};
+use crate::workspace::{Workspace, from_here};
 use copy::copied;
 use end_without_run::end_without_run;
 use observer::{RunBeginning, RunObserver};

@@ -347,12 +347,12 @@ fn delete(plans: &Path, id: &str) -> Answer {
             path: &path,
             id: Some(id),
         };
-        let departure = PlanMoveRequest {
+        let request = PlanMoveRequest {
             verb: "delete",
             by: None,
-            goal: MoveTarget::Trash,
+            target: MoveTarget::Trash,
         };
-        match Store::default().depart(file, departure) {
+        match Store::default().move_plan(file, request) {
             Ok(_) => Ok(()),
             Err(_) if fs::symlink_metadata(&path).is_err() => Err(not_found(id)),
             Err(error) => Err(format!("IO error: {error}")),
