@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use planwright_core::plan::State;
 
-use crate::journal::{ChangeOutcome, ChangeRecord, Claimed, History, PastChange};
+use crate::journal::{ChangeOutcome, ChangeRecord, ClaimRecord, History, PastChange};
 
 /// The verb in a plan's history for changes made by a run.
 pub const RUN_VERB: &str = "run";
@@ -22,7 +22,7 @@ pub struct Claim {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ClaimHolder {
     /// A person, or an agent that a person drives.
-    Owner(Claimed),
+    Owner(ClaimRecord),
     Run,
 }
 

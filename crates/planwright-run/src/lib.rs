@@ -39,7 +39,7 @@
 //!
 //! ```
 //! use planwright_run::files::DiskFiles;
-//! use planwright_run::journal::Header;
+//! use planwright_run::journal::JournalHeader;
 //! use planwright_run::runs::state::{RunState, TaskState};
 //! use planwright_run::runs::{self, AttemptRecord, RunEvent, RunLog, RunPlace};
 //!
@@ -48,10 +48,10 @@
 //! # let root = folder.path();
 //! # let time = "2026-11-16T05:30:00.000Z";
 //! # let place = RunPlace::create(&DiskFiles, root, time)?;
-//! # let header = Header { path: "plan.json".to_owned(), id: None };
+//! # let header = JournalHeader { path: "plan.json".to_owned(), id: None };
 //! # let mut log = RunLog::begin(&DiskFiles, &place.log(), &header)?;
 //! # let attempt = AttemptRecord { task: "t1".to_owned(), attempt: 1, ..AttemptRecord::default() };
-//! # log.add(time, &RunEvent::Starting(attempt))?;
+//! # log.add(time, &RunEvent::AttemptStarting(attempt))?;
 //! # log.commit()?;
 //! // `root` is the root of a workspace, as `place::root_of` finds it.
 //! for run in runs::list(&DiskFiles, root)? {

@@ -21,8 +21,8 @@ use crate::revise::{
 };
 use crate::runs::state::{RunState, TaskRun, TaskState};
 use crate::runs::{
-    self, Approved, ControlRequest, Finished, Follower, HeldWork, Outcome, RunEvent, RunLock, RunLog, RunPlace,
-    RunRecord, SkippedTask, ask, holder, records,
+    self, ApprovalRecord, AttemptEndRecord, ControlRequest, Follower, Outcome, RunEvent, RunLock, RunLog, RunPlace,
+    RunRecord, SkippedTask, UnlandedWorkRecord, ask, holder, records,
 };
 use crate::store::{StoreError, load};
 
@@ -71,8 +71,8 @@ pub struct Review<'a> {
 }
 
 impl Review<'_> {
-    fn approval(&self, task: &str, commit: Option<String>) -> Approved {
-        Approved {
+    fn approval(&self, task: &str, commit: Option<String>) -> ApprovalRecord {
+        ApprovalRecord {
             task: task.to_owned(),
             by: self.by.map(str::to_owned),
             note: self.note.map(str::to_owned),
@@ -177,7 +177,7 @@ fn approve_landing(
     target: ChangeTarget<'_>,
     place: &PlanPlace,
     run: &RunPlace,
-    held: &HeldWork,
+    held: &UnlandedWorkRecord,
     task: &str,
     review: &Review<'_>,
 ) -> Result<Reviewed, ReviewError> {
@@ -233,7 +233,7 @@ fn change_plan(
         // The log of the run must show the verdict. The plan's history has it in any case, even if an ending run still holds the lock.
         let mut events = vec![match review.verdict {
             ReviewVerdict::Approve => RunEvent::Approved(review.approval(&task, None)),
-            ReviewVerdict::Reject => RunEvent::Finished(rejection(task.clone(), work.attempt, review.note)),
+            ReviewVerdict::Reject => RunEvent::AttemptEnded(rejection(task.clone(), work.attempt, review.note)),
         }];
         let skipped = revised.steps.iter().filter(|step| step.to == State::Skipped);
         events.extend(skipped.map(|step| {
@@ -310,7 +310,7 @@ fn ask_run(
         if let Some(answer) = new.iter().find_map(|record| answer_in(record, task)) {
             return Ok(reviewed(Some(answer)));
         }
-        let has_ended = new.iter().any(|record| matches!(record.event, RunEvent::Ended(_)));
+        let has_ended = new.iter().any(|record| matches!(record.event, RunEvent::RunEnded(_)));
         if has_ended || !is_there {
             return Ok(None);
         }
@@ -327,7 +327,7 @@ fn ask_run(
 fn answer_in(record: &RunRecord, task: &str) -> Option<String> {
     match &record.event {
         RunEvent::Approved(approved) if approved.task == task => Some("approved".to_owned()),
-        RunEvent::Finished(finished) if finished.task == task => Some(finished.outcome.to_string()),
+        RunEvent::AttemptEnded(finished) if finished.task == task => Some(finished.outcome.to_string()),
         _ => None,
     }
 }
@@ -339,13 +339,13 @@ struct Waiting {
 }
 
 /// Returns the record of a rejection.
-pub(crate) fn rejection(task: String, attempt: u32, note: Option<&str>) -> Finished {
-    Finished {
+pub(crate) fn rejection(task: String, attempt: u32, note: Option<&str>) -> AttemptEndRecord {
+    AttemptEndRecord {
         task,
         attempt: attempt.max(1),
         outcome: Outcome::Failed,
         why: Some(format!("rejected: {}", note.unwrap_or("rejected"))),
-        ..Finished::default()
+        ..AttemptEndRecord::default()
     }
 }
 
@@ -358,7 +358,7 @@ struct ReviewedWork {
     output: Option<String>,
     files: Vec<String>,
     /// The work that lands after the approval.
-    held: Option<Box<HeldWork>>,
+    held: Option<Box<UnlandedWorkRecord>>,
 }
 
 /// The last record of a run about a task, as far as reviews are concerned.

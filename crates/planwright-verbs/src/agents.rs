@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::config::{OriginReport, SourceReport, source_reports};
 use crate::configuration::{FenceSupport, exit_of, findings_of};
-use crate::face::{Exit, FileFindings, Result, Workspace};
+use crate::failure::{Exit, Result};
+use crate::workspace::{FileFindings, Workspace};
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]

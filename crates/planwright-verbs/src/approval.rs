@@ -7,12 +7,13 @@ use planwright_run::store;
 use serde::Deserialize;
 
 use crate::changes::{ChangeMode, ChangeReport, RunAnswer, revise_failure, step_words};
-use crate::face::{Exit, Failure, Result, Workspace};
+use crate::failure::{Exit, Failure, Result};
 use crate::plan_transition::change_plan;
 use crate::plans::{FoundPlan, PlanChoice, find, find_named, plan_xor_task};
 use crate::run_plan::approved::{ApprovedLanding, Landed};
 use crate::run_plan::observer::RunObserver;
 use crate::text::{one_line, shown_name};
+use crate::workspace::Workspace;
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]

@@ -17,11 +17,13 @@ use planwright_run::worker::Workers;
 use planwright_run::workspace::root_of;
 use serde::{Deserialize, Serialize};
 
+use crate::cancel::CancelToken;
 use crate::configuration::refuse_unsound;
-use crate::face::{CancelToken, Failure, Result, Workspace};
+use crate::failure::{Failure, Result};
 use crate::planning::fencing_of;
 use crate::plans::{OpenedPlan, PlanChoice};
 use crate::text::one_line;
+use crate::workspace::Workspace;
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]

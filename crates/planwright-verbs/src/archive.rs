@@ -5,14 +5,15 @@ use std::path::{Path, PathBuf};
 use planwright_core::dialect::DIALECTS;
 use planwright_run::files::DiskFiles;
 use planwright_run::layout::{PlanPlace, TRASH};
-use planwright_run::store::{Departed, Departure, Goal, LoadError, PlanFile, Store, StoreError, load};
+use planwright_run::store::{LoadError, MoveTarget, MovedPlan, PlanFile, PlanMoveRequest, Store, StoreError, load};
 use planwright_run::workspace::{archive_path, is_pointer, slashed};
 use serde::{Deserialize, Serialize};
 
-use crate::face::{Failure, Result, Workspace, from_here};
+use crate::failure::{Failure, Result};
 use crate::json::ErrorBody;
 use crate::plans::{Entry, file_named, pointer_to};
 use crate::text::printable;
+use crate::workspace::{Workspace, from_here};
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -67,7 +68,7 @@ pub struct RemovedPlan {
 pub struct PlanToRemove {
     pub entry: Entry,
     /// The new path; the trash if none.
-    goal: Option<String>,
+    target: Option<String>,
     /// The pointer file that names this plan as the active one.
     pointer: Option<PathBuf>,
 }
@@ -123,13 +124,13 @@ fn choose(workspace: &Workspace, removal: Removal, names: &[String], user: bool)
         if seen.contains(&place.target) {
             continue;
         }
-        let goal = goal_of(removal, &place, &path)?;
+        let target = target_of(removal, &place, &path)?;
         let entry = Entry::of(path, false);
         refuse_stranger(&entry)?;
         chosen.push(PlanToRemove {
             pointer: pointer_to(&entry.path),
             entry,
-            goal,
+            target,
         });
         seen.push(place.target);
     }
@@ -174,7 +175,7 @@ fn refuse_stranger(entry: &Entry) -> Result<()> {
     ))
 }
 
-fn goal_of(removal: Removal, place: &PlanPlace, path: &Path) -> Result<Option<String>> {
+fn target_of(removal: Removal, place: &PlanPlace, path: &Path) -> Result<Option<String>> {
     let shown = path.display();
     match removal {
         Removal::Delete if Path::new(&place.relative).starts_with(TRASH) => Err(Failure::problem(
@@ -202,9 +203,9 @@ fn move_plans(
     let mut failure = None;
     for plan in chosen {
         match move_plan(removal, plan, request) {
-            Ok(departed) => plans.push(removed(plan, &departed)),
+            Ok(moved) => plans.push(removed(plan, &moved)),
             Err(error) => {
-                failure = Some(departure_failure(&error));
+                failure = Some(move_failure(&error));
                 break;
             }
         }
@@ -231,25 +232,25 @@ fn move_as_diff(moved: &RemovedPlan) -> String {
     format!("diff --git a/{from} b/{to}\nsimilarity index 100%\nrename from {from}\nrename to {to}\n")
 }
 
-fn move_plan(removal: Removal, plan: &PlanToRemove, request: &RemovalRequest) -> Result<Departed, StoreError> {
+fn move_plan(removal: Removal, plan: &PlanToRemove, request: &RemovalRequest) -> Result<MovedPlan, StoreError> {
     let file = PlanFile {
         path: &plan.entry.path,
         id: plan.entry.id.as_deref(),
     };
-    let departure = Departure {
+    let move_request = PlanMoveRequest {
         verb: removal.verb(),
         by: request.by.as_deref(),
-        goal: plan.goal.as_deref().map_or(Goal::Trash, Goal::Path),
+        target: plan.target.as_deref().map_or(MoveTarget::Trash, MoveTarget::Path),
     };
     let store = Store::default();
     match request.is_dry() {
-        true => store.preview_change(file, departure),
-        false => store.depart(file, departure),
+        true => store.preview_move(file, move_request),
+        false => store.move_plan(file, move_request),
     }
 }
 
-fn removed(plan: &PlanToRemove, departed: &Departed) -> RemovedPlan {
-    let mut notices: Vec<String> = departed
+fn removed(plan: &PlanToRemove, moved: &MovedPlan) -> RemovedPlan {
+    let mut notices: Vec<String> = moved
         .notices
         .iter()
         .map(|notice| printable(&notice.to_string()).into_owned())
@@ -264,12 +265,12 @@ fn removed(plan: &PlanToRemove, departed: &Departed) -> RemovedPlan {
         plan: plan.entry.shown(),
         id: plan.entry.id.clone(),
         title: plan.entry.title.clone(),
-        to: from_here(&departed.path).to_string_lossy().into_owned(),
+        to: from_here(&moved.path).to_string_lossy().into_owned(),
         notices,
     }
 }
 
-fn departure_failure(error: &StoreError) -> Failure {
+fn move_failure(error: &StoreError) -> Failure {
     match error {
         StoreError::Occupied { .. } | StoreError::Link { .. } | StoreError::BeingRun { .. } => {
             Failure::problem(error.to_string(), error.help())

@@ -1,4 +1,4 @@
-//! Verbs by their names: a request in JSON, a report in JSON. For faces that pass both on, such as servers.
+//! Verbs by their names: a request in JSON, a report in JSON. For callers that pass both on, such as servers.
 
 use std::io;
 use std::ops::ControlFlow;
@@ -10,8 +10,9 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
+use crate::cancel::CancelToken;
 use crate::events::{EventEntry, EventsRequest};
-use crate::face::{CancelToken, Failure, Result, Workspace};
+use crate::failure::{Failure, Result};
 use crate::init::InitObserver;
 use crate::planning::{OutlineObserver, PlanningObserver};
 use crate::replan::ReplanObserver;
@@ -19,6 +20,7 @@ use crate::run_plan::observer::RunObserver;
 use crate::tasks::regenerate::RegenerateObserver;
 use crate::tasks::{cards, derive, regenerate};
 use crate::verification::VerificationObserver;
+use crate::workspace::Workspace;
 use crate::{
     add, agents, approval, arbiter, archive, check, config, control, convert, depend, diff, doctor, done, edit, events,
     explain, find, graph, hash, history, import, init, land, list, logs, migrate, move_task, new, next, plan,
@@ -33,10 +35,12 @@ const VERBS: &[(&str, CalledVerb)] = &[
     ("add", |call| call.answer(add::add)),
     ("agents", |call| call.answer(agents::agents)),
     ("approve", |call| {
-        call.watched(|workspace, request, face| approval::approve(workspace, request, face))
+        call.watched(|workspace, request, observer| approval::approve(workspace, request, observer))
     }),
     ("arbiter", |call| {
-        call.watched(|workspace, request, face| arbiter::arbiter(workspace, request, &mut || Ok(face.cancel.clone())))
+        call.watched(|workspace, request, observer| {
+            arbiter::arbiter(workspace, request, &mut || Ok(observer.cancel.clone()))
+        })
     }),
     ("archive", |call| call.answer(archive::archive)),
     ("block", |call| call.transition(Verb::Block)),
@@ -51,10 +55,10 @@ const VERBS: &[(&str, CalledVerb)] = &[
     ("depend", |call| call.answer(depend::depend)),
     ("diff", |call| call.answer(diff::diff)),
     ("doctor", |call| {
-        call.watched(|workspace, request, face| doctor::doctor(workspace, request, face))
+        call.watched(|workspace, request, observer| doctor::doctor(workspace, request, observer))
     }),
     ("done", |call| {
-        call.watched(|workspace, request, face| done::done(workspace, request, face))
+        call.watched(|workspace, request, observer| done::done(workspace, request, observer))
     }),
     ("edit", |call| call.answer(edit::edit)),
     ("edit-form", |call| call.answer(edit::edit_form)),
@@ -66,13 +70,13 @@ const VERBS: &[(&str, CalledVerb)] = &[
     ("hash", |call| call.answer(hash::hash)),
     ("history", |call| call.answer(history::history)),
     ("import", |call| {
-        call.watched(|workspace, request, face| import::import(workspace, request, face))
+        call.watched(|workspace, request, observer| import::import(workspace, request, observer))
     }),
     ("init", |call| {
-        call.watched(|workspace, request, face| init::init(workspace, request, face))
+        call.watched(|workspace, request, observer| init::init(workspace, request, observer))
     }),
     ("land", |call| {
-        call.watched(|workspace, request, face| land::land(workspace, request, face))
+        call.watched(|workspace, request, observer| land::land(workspace, request, observer))
     }),
     ("list", |call| call.answer(list::list)),
     ("logs", |call| call.answer(logs::logs)),
@@ -81,19 +85,19 @@ const VERBS: &[(&str, CalledVerb)] = &[
     ("new", |call| call.answer(new::new)),
     ("next", |call| call.answer(next::next)),
     ("plan", |call| {
-        call.watched(|workspace, request, face| plan::plan(workspace, request, face))
+        call.watched(|workspace, request, observer| plan::plan(workspace, request, observer))
     }),
     ("proposals", |call| call.answer(proposals::proposals)),
     ("reject", |call| call.answer(approval::reject)),
     ("remove", |call| call.answer(remove::remove)),
     ("rename", |call| call.answer(rename::rename)),
     ("replan", |call| {
-        call.watched(|workspace, request, face| replan::replan(workspace, request, face))
+        call.watched(|workspace, request, observer| replan::replan(workspace, request, observer))
     }),
     ("reset", |call| call.transition(Verb::Reset)),
     ("retry", |call| call.transition(Verb::Retry)),
     ("run", |call| {
-        call.watched(|workspace, request, face| run_plan::run_plan(workspace, request, face))
+        call.watched(|workspace, request, observer| run_plan::run_plan(workspace, request, observer))
     }),
     ("runs", |call| call.answer(runs::runs)),
     ("schema", |call| call.answer(schema::schema)),
@@ -105,15 +109,15 @@ const VERBS: &[(&str, CalledVerb)] = &[
     ("summary", |call| call.answer(summary::summary)),
     ("tasks-cards", |call| call.answer(cards::cards)),
     ("tasks-derive", |call| {
-        call.watched(|workspace, request, face| derive::derive(workspace, request, face))
+        call.watched(|workspace, request, observer| derive::derive(workspace, request, observer))
     }),
     ("tasks-regenerate", |call| {
-        call.watched(|workspace, request, face| regenerate::regenerate(workspace, request, face))
+        call.watched(|workspace, request, observer| regenerate::regenerate(workspace, request, observer))
     }),
     ("undepend", |call| call.answer(depend::undepend)),
     ("undo", |call| call.answer(undo::undo)),
     ("verify", |call| {
-        call.watched(|workspace, request, face| verify::verify(workspace, request, face))
+        call.watched(|workspace, request, observer| verify::verify(workspace, request, observer))
     }),
     ("why", |call| call.answer(why::why)),
     ("worktrees", |call| call.answer(worktrees::worktrees)),
@@ -125,7 +129,7 @@ pub fn verb_names() -> Vec<&'static str> {
 }
 
 /// Calls a verb with a request in JSON, and returns its report in JSON, as `--json` prints it.
-pub fn call(workspace: &Workspace, verb: &str, request: &str, face: &mut QuietFace) -> Result<String> {
+pub fn call(workspace: &Workspace, verb: &str, request: &str, observer: &mut QuietObserver) -> Result<String> {
     let Some((_, called)) = VERBS.iter().find(|(name, _)| *name == verb) else {
         return Err(Failure::usage(
             format!("there is no verb `{verb}`"),
@@ -135,19 +139,19 @@ pub fn call(workspace: &Workspace, verb: &str, request: &str, face: &mut QuietFa
     called(Call {
         workspace,
         request,
-        face,
+        observer,
     })
 }
 
 struct Call<'c> {
     workspace: &'c Workspace,
     request: &'c str,
-    face: &'c mut QuietFace,
+    observer: &'c mut QuietObserver,
 }
 
 impl Call<'_> {
-    /// Calls a verb that a face can observe and cancel.
-    fn watched<Q, R>(self, verb: impl FnOnce(&Workspace, &Q, &mut QuietFace) -> Result<R>) -> Result<String>
+    /// Calls a verb that a caller can observe and cancel.
+    fn watched<Q, R>(self, verb: impl FnOnce(&Workspace, &Q, &mut QuietObserver) -> Result<R>) -> Result<String>
     where
         Q: DeserializeOwned,
         R: Serialize,
@@ -158,7 +162,7 @@ impl Call<'_> {
                 "a request is a JSON object with the options of the verb",
             )
         })?;
-        Ok(serde_json::to_string(&verb(self.workspace, &request, self.face)?)?)
+        Ok(serde_json::to_string(&verb(self.workspace, &request, self.observer)?)?)
     }
 
     fn answer<Q, R>(self, verb: impl FnOnce(&Workspace, &Q) -> Result<R>) -> Result<String>
@@ -189,34 +193,34 @@ fn records(workspace: &Workspace, request: &EventsRequest) -> Result<Vec<Box<Raw
         .collect()
 }
 
-/// A face that answers no questions, and that another thread can cancel.
+/// A caller that answers no questions, and that another thread can cancel.
 #[derive(Default)]
-pub struct QuietFace {
+pub struct QuietObserver {
     pub cancel: CancelToken,
     /// The events of a run, as in its log.
     pub events: Vec<String>,
 }
 
-impl VerificationObserver for QuietFace {
+impl VerificationObserver for QuietObserver {
     fn cancel_token(&mut self) -> io::Result<CancelToken> {
         Ok(self.cancel.clone())
     }
 }
 
-impl PlanningObserver for QuietFace {
+impl PlanningObserver for QuietObserver {
     fn cancel_token(&mut self) -> io::Result<CancelToken> {
         Ok(self.cancel.clone())
     }
 }
 
-impl Watcher for QuietFace {
+impl Watcher for QuietObserver {
     fn event(&mut self, record: &RunRecord) {
         self.events.extend(record.to_json().ok());
     }
 }
 
-impl InitObserver for QuietFace {}
-impl OutlineObserver for QuietFace {}
-impl RegenerateObserver for QuietFace {}
-impl ReplanObserver for QuietFace {}
-impl RunObserver for QuietFace {}
+impl InitObserver for QuietObserver {}
+impl OutlineObserver for QuietObserver {}
+impl RegenerateObserver for QuietObserver {}
+impl ReplanObserver for QuietObserver {}
+impl RunObserver for QuietObserver {}

@@ -7,8 +7,9 @@ use planwright_run::workspace::root_of;
 use serde::{Deserialize, Serialize};
 
 use crate::configuration::{exit_of, findings_of};
-use crate::face::{Exit, FileFindings, Result, Workspace, from_here};
+use crate::failure::{Exit, Result};
 use crate::json::DiagnosticReport;
+use crate::workspace::{FileFindings, Workspace, from_here};
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]

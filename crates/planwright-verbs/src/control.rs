@@ -9,10 +9,11 @@ use planwright_run::runs::state::RunState;
 use planwright_run::runs::{ControlRequest, Follower, Outcome, RequestRecord, RunEvent, RunRecord, SeenRun, ask};
 use serde::{Deserialize, Serialize};
 
-use crate::face::{Failure, Result, Workspace};
+use crate::failure::{Failure, Result};
 use crate::plans::refuse_in_attempt;
 use crate::run_history::{PAUSE, RunScope, judged, unreadable};
 use crate::text::one_line;
+use crate::workspace::Workspace;
 
 /// How many seconds a run has to answer.
 const PATIENCE: u64 = 5;
@@ -72,11 +73,11 @@ impl RunControl {
     /// Returns whether an event answers the request.
     fn is_answer(self, event: &RunEvent) -> bool {
         match event {
-            RunEvent::Ended(_) => true,
+            RunEvent::RunEnded(_) => true,
             RunEvent::Paused(_) => self == RunControl::Pause,
             RunEvent::Resumed(_) => self == RunControl::Resume,
             RunEvent::Stopping(_) => matches!(self, RunControl::Stop | RunControl::Kill),
-            RunEvent::Finished(finished) => self == RunControl::Kill && finished.outcome == Outcome::Interrupted,
+            RunEvent::AttemptEnded(finished) => self == RunControl::Kill && finished.outcome == Outcome::Interrupted,
             _ => false,
         }
     }
@@ -109,7 +110,7 @@ impl RunControl {
     /// Returns the state of the run now, in words.
     fn done(self, answer: &RunEvent) -> &'static str {
         match (self, answer) {
-            (_, RunEvent::Ended(_)) => "is over",
+            (_, RunEvent::RunEnded(_)) => "is over",
             (RunControl::Pause, _) => "is paused: nothing new starts until `planwright resume`",
             (RunControl::Resume, _) => "continues",
             (RunControl::Stop, _) => "starts nothing new, and ends when what runs is through",

@@ -17,17 +17,18 @@ use planwright_run::store;
 use serde::{Deserialize, Serialize};
 
 use crate::configuration::sound_config;
-use crate::face::{Failure, Result, Workspace};
+use crate::failure::{Failure, Result};
 use crate::planning::{
     NamedText, SourceFindings, create_plan, dialect_or_default, require_new, session_file, with_id_source_for,
 };
 use crate::plans::{dialect_named, states_of};
 use crate::text::unified_diff;
+use crate::workspace::Workspace;
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ConvertRequest {
-    /// The plan file; `-` for the input of the face.
+    /// The plan file; `-` for the input of the caller.
     pub file: PathBuf,
     /// The dialect to write; none for the default of the workspace.
     pub to: Option<String>,

@@ -11,9 +11,10 @@ use planwright_run::inspect_file::inspect_file;
 use planwright_run::store;
 use serde::{Deserialize, Serialize};
 
-use crate::face::{Failure, Result, Workspace, from_here};
+use crate::failure::{Failure, Result};
 use crate::plans::{AddedTaskReport, ChangedTaskReport, FoundPlan, PlanChoice, added, changed, file_before, states_of};
 use crate::text::diff_of_files;
+use crate::workspace::{Workspace, from_here};
 
 /// The name for a plan on standard input.
 const INPUT: &str = "-";
@@ -21,7 +22,7 @@ const INPUT: &str = "-";
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct DiffRequest {
-    /// The plan, or the older of two: a name, PLAN@N for its Nth stored version, `-` for the input of the face.
+    /// The plan, or the older of two: a name, PLAN@N for its Nth stored version, `-` for the input of the caller.
     pub first: Option<String>,
     /// The newer of two.
     pub second: Option<String>,

@@ -4,14 +4,15 @@ use std::ops::ControlFlow;
 
 use planwright_run::files::DiskFiles;
 use planwright_run::runs::{
-    self, AttemptRecord, Finished, Follower, PlanEditRecord, Projected, RunEvent, RunRecord, SeenRun,
+    self, AttemptEndRecord, AttemptRecord, Follower, PlanEditRecord, PlanWriteRecord, RunEvent, RunRecord, SeenRun,
 };
 use planwright_run::worker::{Process, is_alive};
 use serde::Deserialize;
 
-use crate::face::{Failure, Result, Workspace};
+use crate::failure::{Failure, Result};
 use crate::run_history::{PAUSE, RunActivity, RunScope, unreadable};
 use crate::text::one_line;
+use crate::workspace::Workspace;
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -81,7 +82,7 @@ fn read_run(
                 if std::mem::take(&mut is_first) && receive(EventEntry::Run { run, time }).is_break() {
                     return Ok(None);
                 }
-                if let RunEvent::Begun(begun) = &record.event {
+                if let RunEvent::RunStarted(begun) = &record.event {
                     runner = begun.start_time.clone().map(|start_time| Process {
                         pid: begun.pid,
                         start_time,
@@ -137,7 +138,7 @@ fn run_after(run: &SeenRun) -> Option<SeenRun> {
             .into_iter()
             .next();
         let replanned = first.and_then(|first| match first.event {
-            RunEvent::Begun(begun) => begun.replanned,
+            RunEvent::RunStarted(begun) => begun.replanned,
             _ => None,
         });
         replanned.is_some_and(|replanned| replanned.run.as_deref() == Some(run.place.id()))
@@ -148,9 +149,10 @@ fn run_after(run: &SeenRun) -> Option<SeenRun> {
 /// Returns the task of an event, if it has one.
 pub fn task_of(event: &RunEvent) -> Option<&str> {
     match event {
-        RunEvent::Starting(AttemptRecord { task, .. }) | RunEvent::Finished(Finished { task, .. }) => Some(task),
-        RunEvent::Chosen(chosen) => Some(&chosen.task),
-        RunEvent::Started(started) => Some(&started.task),
+        RunEvent::AttemptStarting(AttemptRecord { task, .. })
+        | RunEvent::AttemptEnded(AttemptEndRecord { task, .. }) => Some(task),
+        RunEvent::AgentChosen(chosen) => Some(&chosen.task),
+        RunEvent::ProcessStarted(started) => Some(&started.task),
         RunEvent::Verified(verified) => Some(&verified.task),
         RunEvent::Skipped(skipped) => Some(&skipped.task),
         RunEvent::Review(review) => Some(&review.task),
@@ -159,12 +161,12 @@ pub fn task_of(event: &RunEvent) -> Option<&str> {
         RunEvent::Resting(resting) => Some(&resting.task),
         RunEvent::Candidate(candidate) => Some(&candidate.task),
         RunEvent::Conflicted(conflicted) => Some(&conflicted.task),
-        RunEvent::Landing(landing) => Some(&landing.task),
-        RunEvent::Merged(merged) => Some(&merged.task),
+        RunEvent::LandingStarted(landing) => Some(&landing.task),
+        RunEvent::LandingEnded(merged) => Some(&merged.task),
         RunEvent::Drifted(drifted) => Some(&drifted.task),
         RunEvent::Stopping(stopping) => stopping.task.as_deref(),
         RunEvent::Remark(remark) => remark.task.as_deref(),
-        RunEvent::Projected(Projected { tasks, .. }) => match tasks.as_slice() {
+        RunEvent::PlanWritten(PlanWriteRecord { tasks, .. }) => match tasks.as_slice() {
             [task] => Some(task),
             _ => None,
         },
@@ -174,7 +176,7 @@ pub fn task_of(event: &RunEvent) -> Option<&str> {
 
 fn mentions(event: &RunEvent, task: &str) -> bool {
     match event {
-        RunEvent::Projected(Projected { tasks, .. }) | RunEvent::Edited(PlanEditRecord { tasks, .. }) => {
+        RunEvent::PlanWritten(PlanWriteRecord { tasks, .. }) | RunEvent::PlanEdited(PlanEditRecord { tasks, .. }) => {
             tasks.iter().any(|one| one == task)
         }
         event => task_of(event) == Some(task),

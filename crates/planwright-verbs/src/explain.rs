@@ -4,7 +4,8 @@ use planwright_core::diagnostic::Rule;
 use planwright_core::inspect::rules;
 use serde::{Deserialize, Serialize};
 
-use crate::face::{Failure, Result, Workspace};
+use crate::failure::{Failure, Result};
+use crate::workspace::Workspace;
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]

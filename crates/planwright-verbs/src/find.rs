@@ -2,8 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::face::{Exit, Failure, Result, Workspace};
+use crate::failure::{Exit, Failure, Result};
 use crate::plans::{self, Entry, candidates, is_file_name, refuse_closed, stem_of};
+use crate::workspace::Workspace;
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]

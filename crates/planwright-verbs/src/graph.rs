@@ -6,8 +6,9 @@ use planwright_core::graph::TaskGraph;
 use planwright_core::plan::Readiness;
 use serde::{Deserialize, Serialize};
 
-use crate::face::{Result, Workspace};
+use crate::failure::Result;
 use crate::plans::{PlanChoice, ShownState};
+use crate::workspace::Workspace;
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]

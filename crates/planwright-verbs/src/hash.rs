@@ -4,12 +4,13 @@ use planwright_core::document::markdown::Markdown;
 use planwright_core::planning::derive::{CANONICALIZATION, plan_hash};
 use serde::{Deserialize, Serialize};
 
-use crate::face::{Failure, Result, Workspace};
+use crate::failure::{Failure, Result};
+use crate::workspace::Workspace;
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HashRequest {
-    /// The path of the source plan; `-` for the input of the face.
+    /// The path of the source plan; `-` for the input of the caller.
     pub plan: String,
 }
 

@@ -4,14 +4,15 @@ use std::path::Path;
 
 use planwright_core::inspect::LinkedPlan;
 use planwright_run::claims::RUN_VERB;
-use planwright_run::journal::{ChangeOutcome, JournalEvent, PastChange, Record, StateChange, plan_id};
+use planwright_run::journal::{ChangeOutcome, JournalEvent, JournalRecord, PastChange, StateChange, plan_id};
 use planwright_run::store::{self, PlanFile};
 use planwright_run::workspace::{archived_plans, plans_at_home, root_of};
 use serde::{Deserialize, Serialize};
 
-use crate::face::{Result, Workspace, from_here};
+use crate::failure::Result;
 use crate::plans::{Entry, PlanChoice, no_file, remark_copy};
 use crate::verification::VerifiedReport;
+use crate::workspace::{Workspace, from_here};
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -121,7 +122,7 @@ pub fn history(workspace: &Workspace, request: &HistoryRequest) -> Result<Histor
         opened.linked()?;
     }
     let shown = changes.iter().take(request.limit.unwrap_or(usize::MAX));
-    let is_external = |record: &Record| matches!(record.kind, JournalEvent::External(_));
+    let is_external = |record: &JournalRecord| matches!(record.kind, JournalEvent::External(_));
     Ok(HistoryReport {
         schema_version: "planwright.history/v1",
         versions: linked.map_or_else(Vec::new, |linked| versions_of(linked, path)),

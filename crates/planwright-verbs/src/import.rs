@@ -15,7 +15,7 @@ use planwright_run::store::LoadError;
 use serde::Deserialize;
 
 use crate::configuration::sound_config;
-use crate::face::{Failure, Result, Workspace, fix_first};
+use crate::failure::{Failure, Result, fix_first};
 use crate::planning::{
     Confirmation, CreatedText, NamedText, OutlineObserver, OutlineReading, WrittenReport, create_plan, declined,
     dialect_or_default, is_input, new_path_of, other_notes, refused_answer, remark_same_title, require_new,
@@ -24,11 +24,12 @@ use crate::planning::{
 use crate::plans::{dialect_named, stem_of};
 use crate::run_history::first_step;
 use crate::text::one_line;
+use crate::workspace::Workspace;
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ImportRequest {
-    /// The file to import; `-` for the input of the face.
+    /// The file to import; `-` for the input of the caller.
     pub file: PathBuf,
     /// The new file; none for the default of the dialect.
     pub out: Option<PathBuf>,

@@ -1,7 +1,7 @@
 //! Every verb of planwright as a function: a request in, a report or a failure out.
 //!
 //! Requests and reports are plain data. Nothing here knows a command line, a terminal or a browser, and nothing ends the process:
-//! faces turn what their users do into requests, and reports into what their users see.
+//! callers turn what their users do into requests, and reports into what their users see.
 //!
 //! The modules of the first two groups are shared by verbs. Each verb is a file or a folder of its own, named after it.
 
@@ -10,7 +10,11 @@
     reason = "the fields of requests and reports say by their names what they hold"
 )]
 
-pub mod face;
+mod cancel;
+mod failure;
+mod typed_command;
+mod workspace;
+
 pub mod json;
 pub mod text;
 
@@ -73,5 +77,8 @@ pub mod worktrees;
 pub mod call;
 pub mod names;
 
-pub use face::{Exit, Failure, Result, Workspace};
+pub use cancel::CancelToken;
+pub use failure::{Drawn, Evidence, Exit, Failure, Result, fix_first};
 pub use plans::{FoundPlan, PlanChoice};
+pub use typed_command::TypedCommand;
+pub use workspace::{FileFindings, Input, Workspace, from_here};

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::face::{Result, Workspace};
+use crate::failure::Result;
 use crate::json::ProgressReport;
 use crate::plans::{self, Entry, candidates, dialect_named, refuse_closed, remark_copy};
+use crate::workspace::Workspace;
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]

@@ -14,9 +14,10 @@ use planwright_run::runs::{AttemptPlace, Follower, Receipt, SeenRun};
 use planwright_run::store::load;
 use serde::{Deserialize, Serialize};
 
-use crate::face::{Failure, Result, Workspace};
+use crate::failure::{Failure, Result};
 use crate::run_history::{PAUSE, RunActivity, RunScope, RunStatus, judged, unreadable};
 use crate::text::{count, cut, shown_name};
+use crate::workspace::Workspace;
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]

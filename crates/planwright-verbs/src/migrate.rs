@@ -12,9 +12,10 @@ use planwright_run::journal::{ChangeRecord, History, plan_id};
 use planwright_run::store::{self, PlanFile, PreparedChange, Store};
 use serde::Deserialize;
 
-use crate::face::{Failure, Result, Workspace};
+use crate::failure::{Failure, Result};
 use crate::planning::{CreatedText, NamedText, WrittenReport, fresh_number, is_input};
 use crate::plans::{no_file, states_of};
+use crate::workspace::Workspace;
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]

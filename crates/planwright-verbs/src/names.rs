@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use planwright_run::config::{self, ConfigInputs};
 use planwright_run::workspace::root_of;
 
-use crate::face::Workspace;
 use crate::plans::{PlanChoice, candidates, open_file};
 use crate::run_history::RunScope;
+use crate::workspace::Workspace;
 
 /// How many plans are searched for tasks if none is named.
 const MAX_PLANS: usize = 20;

@@ -9,11 +9,12 @@ use planwright_run::shell::argument;
 use serde::Deserialize;
 
 use crate::configuration::sound_config;
-use crate::face::{Failure, Result, Workspace};
+use crate::failure::{Failure, Result};
 use crate::planning::{
     CreatedText, NamedText, WrittenReport, create_plan, derived_by, dialect_or_default, new_path_of, remark_same_title,
     require_new, with_id_source_for,
 };
+use crate::workspace::Workspace;
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]

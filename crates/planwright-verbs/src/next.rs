@@ -20,12 +20,13 @@ use crate::changes::{
     wrong_dialect,
 };
 use crate::configuration::config_of;
-use crate::face::{Exit, Result, Workspace};
+use crate::failure::{Exit, Result};
 use crate::json::{ClaimReport, ClosedReport, Members, PlanOverview, TaskOverview};
 use crate::plans::{
     FoundPlan, OpenedPlan, PlanAccess, PlanChoice, TaskReasons, fields_of, plan_overview, remark_copy, task_overview,
 };
 use crate::run_history::{after_failure, run_again};
+use crate::workspace::Workspace;
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]

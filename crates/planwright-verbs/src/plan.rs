@@ -24,13 +24,14 @@ use planwright_run::store::{self, PlanFile, Store};
 use serde::{Deserialize, Serialize};
 
 use crate::configuration::sound_config;
-use crate::face::{Failure, Result, Workspace};
+use crate::failure::{Failure, Result};
 use crate::planning::{
     Confirmation, EffortReport, OutlineReading, PlanObserver, PlannerRequest, SourceFindings, asked_back, create_plan,
     declined, derived_by, dialect_or_default, keep_unusable, new_path, other_notes, planning_failure,
     remark_same_title, require_new, task_names, with_id_source_for,
 };
 use crate::run_history::first_step;
+use crate::workspace::Workspace;
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -410,7 +411,7 @@ enum Outlined {
     Made(Imported),
     /// The user declines it.
     Declined,
-    /// It is readable, and the face cannot ask.
+    /// It is readable, and the caller cannot ask.
     Unconfirmed,
     Unreadable,
 }

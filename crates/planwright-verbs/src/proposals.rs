@@ -12,11 +12,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::changes::{ChangeMode, revise_failure};
-use crate::face::{Exit, Failure, Result, Workspace};
+use crate::failure::{Exit, Failure, Result};
 use crate::planning::with_id_source;
 use crate::plans::{AddedTaskReport, FoundPlan, PlanChoice, added, difference_lines, open_as};
 use crate::replan::{refuse_again, succeed};
 use crate::text::{diff_of_files, one_line, shown_name};
+use crate::workspace::Workspace;
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]

@@ -15,9 +15,10 @@ use planwright_run::runs::state::RunState;
 use planwright_run::store;
 use serde::{Deserialize, Serialize};
 
-use crate::face::{Failure, Result, Workspace, from_here};
+use crate::failure::{Failure, Result};
 use crate::run_history::{RunScope, RunStatus, diffstats, judged};
 use crate::text::cut;
+use crate::workspace::{Workspace, from_here};
 
 /// The first lines of a page. A file that begins differently is not overwritten.
 pub const FIRST_LINE: &str = "<!doctype html>\n<!-- planwright report 1 -->\n";
@@ -74,7 +75,7 @@ pub fn reported_run(workspace: &Workspace, request: &ReportRequest) -> Result<Re
     })
 }
 
-/// Writes a page about a run, drawn by a face.
+/// Writes a page about a run, drawn by a caller.
 pub fn report(
     workspace: &Workspace,
     request: &ReportRequest,

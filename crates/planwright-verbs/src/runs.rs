@@ -6,8 +6,9 @@ use planwright_run::runs::state::RunState;
 use planwright_run::runs::{RunPlace, SeenRun};
 use serde::{Deserialize, Serialize};
 
-use crate::face::{Result, Workspace};
+use crate::failure::Result;
 use crate::run_history::{RunScope, RunStatus, judged};
+use crate::workspace::Workspace;
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]

@@ -4,8 +4,9 @@ use planwright_core::dialect::{DIALECTS, Dialect};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use crate::face::{Result, Workspace};
+use crate::failure::Result;
 use crate::plans::dialect_named;
+use crate::workspace::Workspace;
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]

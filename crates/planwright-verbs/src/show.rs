@@ -8,7 +8,7 @@ use planwright_run::journal::{PastChange, plan_id};
 use planwright_run::store::{self, PlanFile};
 use serde::{Deserialize, Serialize};
 
-use crate::face::{Failure, Result, Workspace};
+use crate::failure::{Failure, Result};
 use crate::history::PastReport;
 use crate::json::{Members, PlanOverview, TaskOverview};
 use crate::plans::{
@@ -18,6 +18,7 @@ use crate::plans::{
 use crate::text::one_line;
 use crate::verification::VerifiedReport;
 use crate::why::{WhyReport, why_task};
+use crate::workspace::Workspace;
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]

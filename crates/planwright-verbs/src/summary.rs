@@ -5,8 +5,9 @@ use planwright_run::runs::SeenRun;
 use planwright_run::runs::state::RunState;
 use serde::Deserialize;
 
-use crate::face::{Result, Workspace, from_here};
+use crate::failure::Result;
 use crate::run_history::{RunReport, RunScope, RunStatus, Setting, diffstats, judged, later_run, next_step};
+use crate::workspace::{Workspace, from_here};
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]

@@ -11,9 +11,10 @@ use serde::Deserialize;
 
 use crate::changes::{ChangeMode, ChangeReport, lease_end, refuse_without_note, revise_failure, step_words};
 use crate::configuration::config_of;
-use crate::face::{Failure, Result, Workspace, from_here};
+use crate::failure::{Failure, Result};
 use crate::plans::{FoundPlan, PlanChoice, refuse_own_plan};
 use crate::text::one_line;
+use crate::workspace::{Workspace, from_here};
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]

@@ -8,9 +8,10 @@ use planwright_run::store::{PlanFile, Store};
 use serde::{Deserialize, Serialize};
 
 use crate::changes::notice_words;
-use crate::face::{Exit, Result, Workspace};
+use crate::failure::{Exit, Result};
 use crate::plans::{FoundPlan, OpenedPlan, PlanChoice, open_as, refuse_own_plan, task_named};
 use crate::verification::{VerificationEvent, VerificationObserver, VerifiedReport, Verifier};
+use crate::workspace::Workspace;
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]

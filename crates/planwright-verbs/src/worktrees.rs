@@ -10,10 +10,11 @@ use planwright_run::workspace::root_of;
 use serde::{Deserialize, Serialize};
 
 use crate::configuration::sound_config;
-use crate::face::{Exit, Failure, Result, Workspace};
+use crate::failure::{Exit, Failure, Result};
 use crate::plans::refuse_in_attempt;
 use crate::run_history::unreadable_runs;
 use crate::text::{count, one_line};
+use crate::workspace::Workspace;
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]

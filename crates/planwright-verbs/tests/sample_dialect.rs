@@ -9,7 +9,7 @@ use planwright_core::dialect::DIALECTS;
 use planwright_testkit::TempFolder;
 use planwright_testkit::sample_dialect::Todo;
 use planwright_verbs::Workspace;
-use planwright_verbs::call::{QuietFace, call, verb_names};
+use planwright_verbs::call::{QuietObserver, call, verb_names};
 use planwright_verbs::json::{ErrorBody, ErrorReport};
 use serde_json::{Value, json};
 
@@ -130,7 +130,7 @@ impl VerbLog {
             &Workspace::around(""),
             verb,
             &request.to_string(),
-            &mut QuietFace::default(),
+            &mut QuietObserver::default(),
         );
         let text = report.unwrap_or_else(|failure| {
             let error = ErrorReport::new(ErrorBody::of(&failure));

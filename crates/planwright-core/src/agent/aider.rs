@@ -1,7 +1,7 @@
 //! Reads the output of aider: text for people, and exit status 0 in any case. Only an applied edit or a commit is a sign of
 //! success.
 
-use super::account::{OutputSummary, clip, error_outcome};
+use super::output_summary::{OutputSummary, clip, error_outcome};
 use super::plain::remember;
 use super::{AgentExit, AgentOutcome, ClosingStatus, FormatReader};
 

@@ -2,8 +2,8 @@
 
 use std::collections::VecDeque;
 
-use super::account::{OutputSummary, count, error_outcome, is, money, object, reason, sum, text};
-use super::signs::{self, Sign};
+use super::failure_words::{self, FailureKind};
+use super::output_summary::{OutputSummary, count, error_outcome, is, money, object, reason, sum, text};
 use super::{AgentExit, AgentOutcome, ClosingStatus, FormatReader};
 use crate::document::NodeRef;
 
@@ -135,11 +135,11 @@ fn retry(event: NodeRef<'_>, summary: &mut OutputSummary) {
     });
     let status = event.get("error_status").and_then(NodeRef::as_integer);
     let is_limit = LIMIT_ERRORS.contains(&message.as_str())
-        || status.is_some_and(|status| signs::LIMIT_STATUSES.contains(&status))
-        || signs::of(&message) == Some(Sign::RateLimited)
+        || status.is_some_and(|status| failure_words::LIMIT_STATUSES.contains(&status))
+        || failure_words::kind_of(&message) == Some(FailureKind::RateLimited)
         || (is(event, "subtype", "retry") && delay.is_some_and(|delay| delay >= LONG_WAIT_MS));
     let why = if message.is_empty() { "it tries again" } else { &message };
-    summary.retry(why, is_limit, delay.map(signs::seconds));
+    summary.retry(why, is_limit, delay.map(failure_words::seconds));
 }
 
 /// Returns the status of a `result`. Its `subtype` is `success` even if the provider failed.

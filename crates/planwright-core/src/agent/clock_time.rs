@@ -26,7 +26,7 @@ const MAX_LOOKED_AT: usize = 8 * 1024;
 
 /// Returns the time of day at which to try again, from an agent's message: `7:15 PM`, `19:15`, `Nov 17th, 2026 7:15 PM`.
 pub fn clock_time_in(text: &str) -> Option<ClockTime> {
-    let text = super::account::clip(text, MAX_LOOKED_AT).to_ascii_lowercase();
+    let text = super::output_summary::clip(text, MAX_LOOKED_AT).to_ascii_lowercase();
     let rest = BEFORE.iter().find_map(|words| Some(text.split_once(words)?.1))?;
     let (date, rest) = date(rest.trim_start());
     let (hour, rest) = number(rest)?;

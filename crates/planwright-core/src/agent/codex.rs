@@ -1,7 +1,7 @@
 //! Reads the output of Codex: items within turns; a turn completes or fails.
 
-use super::account::{OutputSummary, count, error_outcome, is, object, text};
-use super::signs::{self, Sign};
+use super::failure_words::{self, FailureKind};
+use super::output_summary::{OutputSummary, count, error_outcome, is, object, text};
 use super::{AgentExit, ClosingStatus, FormatReader};
 use crate::document::NodeRef;
 
@@ -64,7 +64,7 @@ impl FormatReader for Codex {
             // An error between turns announces a retry; the end of the turn decides.
             ("error", _) => {
                 let message = text(event, "message").unwrap_or_default();
-                let is_limit = signs::of(&message) == Some(Sign::RateLimited);
+                let is_limit = failure_words::kind_of(&message) == Some(FailureKind::RateLimited);
                 summary.keep_noise(&message);
                 summary.retry(&message, is_limit, None);
             }

@@ -157,6 +157,6 @@ fn basis_of(format: EventFormat) -> VerdictSource {
 fn first_words(texts: &[&str]) -> Option<String> {
     texts
         .iter()
-        .map(|text| super::account::reason(text))
+        .map(|text| super::output_summary::reason(text))
         .find(|reason| !reason.is_empty())
 }

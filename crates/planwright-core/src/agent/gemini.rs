@@ -1,7 +1,7 @@
 //! Reads the output of Gemini CLI: messages in pieces, tools, and a `result` with a status. Its exit code is an HTTP status modulo 256.
 
-use super::account::{OutputSummary, clip, count, error_outcome, is, object, text};
-use super::signs::{self, Sign};
+use super::failure_words::{self, FailureKind};
+use super::output_summary::{OutputSummary, clip, count, error_outcome, is, object, text};
 use super::{AgentExit, AgentOutcome, ClosingStatus, FormatReader};
 use crate::document::NodeRef;
 
@@ -83,7 +83,11 @@ impl FormatReader for Gemini {
                 summary.keep_noise(&message);
                 // The closing event may have no error of its own.
                 self.error = clip(&message, 2_000).to_owned();
-                summary.retry(&message, signs::of(&message) == Some(Sign::RateLimited), None);
+                summary.retry(
+                    &message,
+                    failure_words::kind_of(&message) == Some(FailureKind::RateLimited),
+                    None,
+                );
             }
             "result" => self.result(event, summary),
             _ => {}
@@ -103,7 +107,7 @@ impl FormatReader for Gemini {
                 },
             });
         }
-        let status = signs::http_status_of(code)?;
+        let status = failure_words::http_status_of(code)?;
         let wait = summary.limited.as_ref().and_then(|limit| limit.wait);
         let words = match self.error.is_empty() {
             true => summary.explained(&format!("its provider answered with status {status}")),

@@ -21,28 +21,28 @@
 //! assert!(matches!(listener.finish(AgentExit::Code(0)).outcome, AgentOutcome::Broken { .. }));
 //! ```
 
-mod account;
 mod aider;
 mod claude;
 mod clock_time;
 mod codex;
 mod conclude;
 mod events;
+mod failure_words;
 mod gemini;
 mod opencode;
+mod output_summary;
 mod plain;
 pub mod result_file;
 pub mod rules;
-mod signs;
 mod usage;
 
 use std::fmt;
 
 use crate::document::NodeRef;
-use account::OutputSummary;
 pub use clock_time::{ClockTime, clock_time_in};
 pub use conclude::{AttemptEnd, Conclusion, VerdictSource, conclude};
 use events::{OutputLine, Splitter};
+use output_summary::OutputSummary;
 pub use result_file::ResultFile;
 pub use usage::Usage;
 
@@ -332,7 +332,7 @@ impl Listener {
             AgentExit::Stopped | AgentExit::Signal(_) => AgentOutcome::Interrupted,
             // opencode stops after a denial without another event, and exits with success.
             AgentExit::Code(0) if !self.summary.denials.is_empty() => denied(&self.summary),
-            AgentExit::Code(code) if signs::INTERRUPTED_CODES.contains(&code) => AgentOutcome::Interrupted,
+            AgentExit::Code(code) if failure_words::INTERRUPTED_CODES.contains(&code) => AgentOutcome::Interrupted,
             AgentExit::Code(_) => AgentOutcome::Broken {
                 why: self.summary.explained(&format!("it ended without a result ({exit})")),
             },

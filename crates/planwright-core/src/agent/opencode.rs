@@ -1,7 +1,7 @@
 //! Reads the output of opencode: steps that finish with a reason; `stop` as the last reason means success.
 
-use super::account::{OutputSummary, count, error_outcome, money, object, text};
-use super::signs::{self, Sign};
+use super::failure_words::{self, FailureKind};
+use super::output_summary::{OutputSummary, count, error_outcome, money, object, text};
 use super::{AgentEvent, AgentExit, AgentOutcome, ClosingStatus, FormatReader};
 use crate::document::NodeRef;
 
@@ -50,7 +50,7 @@ impl Opencode {
         let state = object(part, "state");
         summary.use_tool(&name, state.and_then(|state| object(state, "input")));
         let error = state.and_then(|state| text(state, "error"));
-        if error.is_some_and(|error| signs::of(&error) == Some(Sign::Denied)) {
+        if error.is_some_and(|error| failure_words::kind_of(&error) == Some(FailureKind::Denied)) {
             summary.deny(&name);
         }
     }
@@ -83,7 +83,7 @@ fn failure(error: NodeRef<'_>) -> AgentOutcome {
         WAIT_HEADERS.iter().find_map(|(key, factor)| {
             let value = headers.get(key)?;
             let number = value.as_number().or_else(|| value.text()?.trim().parse().ok())?;
-            Some(signs::seconds(number * factor))
+            Some(failure_words::seconds(number * factor))
         })
     });
     error_outcome(status, message.as_deref().unwrap_or(""), wait)

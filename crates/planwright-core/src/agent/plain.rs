@@ -1,7 +1,7 @@
 //! Reads the output of any other command: text for people, and an exit code that decides.
 
-use super::account::{OutputSummary, clip, error_outcome};
-use super::signs::{self, INTERRUPTED_CODES, Sign};
+use super::failure_words::{self, FailureKind, INTERRUPTED_CODES};
+use super::output_summary::{OutputSummary, clip, error_outcome};
 use super::{AgentExit, AgentOutcome, ClosingStatus, FormatReader};
 
 /// How much of the end of the output is kept as the message, in bytes.
@@ -58,7 +58,7 @@ impl FormatReader for Plain {
         }
         // Only the last line is from the command itself: the lines above may be the output of tests that it ran.
         let last = summary.last_noise().last();
-        let limit = last.filter(|line| signs::of(line) == Some(Sign::RateLimited));
+        let limit = last.filter(|line| failure_words::kind_of(line) == Some(FailureKind::RateLimited));
         Some(ClosingStatus::Badly(match limit {
             Some(line) => error_outcome(None, line, None),
             None => AgentOutcome::Failed { why: sentence },

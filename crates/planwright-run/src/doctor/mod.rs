@@ -18,7 +18,7 @@ use crate::config::{self, ConfigInputs, Configuration};
 use crate::files::{DiskFiles, Files as _, open_to_read, read_bounded};
 use crate::git::Repository;
 use crate::inspect_file::inspect_file;
-use crate::journal::{self, Header, plan_id};
+use crate::journal::{self, JournalHeader, plan_id};
 use crate::layout::{JOURNAL_EXTENSION, PlanKey, STATE_FOLDER, not_a_folder, origin_of};
 use crate::programs::program;
 use crate::revise::{note_take_overs, take_states};
@@ -176,7 +176,7 @@ impl DoctorFindings {
         if sight.n_torn > 0 {
             self.add(DoctorFinding::torn_journal(&short(root, journal), sight.n_torn));
         }
-        let Some(Header { path: plan, id }) = sight.owner else {
+        let Some(JournalHeader { path: plan, id }) = sight.owner else {
             return;
         };
         // The journal of a plan that was moved by hand is found by its id, and that of a plan that was restored by its path.

@@ -15,7 +15,7 @@ use crate::agent_output::AgentOutput;
 use crate::caller;
 use crate::config::Command;
 use crate::git::{Snapshot, TaskCheckout};
-use crate::runs::{Approved, AttemptPlace, Finished, Outcome, Receipt};
+use crate::runs::{ApprovalRecord, AttemptEndRecord, AttemptPlace, Outcome, Receipt};
 use crate::verify::Check;
 use crate::worker::{self, Process, ProcessMark};
 
@@ -84,7 +84,7 @@ pub(super) struct AttemptWork {
     /// What its agent reported about its own work.
     pub(super) reflection: Option<String>,
     /// The approval, if it waited for a review.
-    pub(super) approved: Option<Approved>,
+    pub(super) approved: Option<ApprovalRecord>,
 }
 
 pub(super) enum AttemptPhase {
@@ -114,13 +114,13 @@ impl RunningAttempt {
     }
 
     /// Returns the record of its end without a report by an agent.
-    pub(super) fn ended(&self, outcome: Outcome, why: &str) -> Finished {
-        Finished {
+    pub(super) fn ended(&self, outcome: Outcome, why: &str) -> AttemptEndRecord {
+        AttemptEndRecord {
             task: self.name.clone(),
             attempt: self.number,
             outcome,
             why: Some(why.to_owned()),
-            ..Finished::default()
+            ..AttemptEndRecord::default()
         }
     }
 

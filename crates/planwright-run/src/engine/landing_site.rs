@@ -18,7 +18,7 @@ use crate::git::{
 use crate::layout::{PlanKey, PlanPlace};
 use crate::preparation::Preparation;
 use crate::runs::state::{AttemptRun, RunState};
-use crate::runs::{Conditions, Receipt};
+use crate::runs::{FixedSettings, Receipt};
 use crate::shell::command_line;
 
 pub(super) struct LandingSite {
@@ -26,7 +26,7 @@ pub(super) struct LandingSite {
     places: Places,
     target: TargetBranch,
     own: OwnFiles,
-    conditions: Conditions,
+    conditions: FixedSettings,
     /// Whether this run created the branch.
     has_made_branch: bool,
     /// The last seen tip of the branch: tasks start there while the branch is deleted.
@@ -86,7 +86,7 @@ impl LandingSite {
             ));
         }
         remarks.extend(missing_work(snapshot, &repository, &start));
-        let conditions = Conditions {
+        let conditions = FixedSettings {
             branch: target.name().to_owned(),
             is_current: found == BranchStart::Current,
             base: head,
@@ -121,7 +121,7 @@ impl LandingSite {
         request: &RunRequest<'_>,
         snapshot: &PlanSnapshot,
         run: &str,
-        conditions: &Conditions,
+        conditions: &FixedSettings,
         state: &RunState,
     ) -> Result<Self, RunError> {
         let repository = repository_around(snapshot)?;
@@ -151,7 +151,7 @@ impl LandingSite {
         snapshot: &PlanSnapshot,
         repository: Repository,
         target: TargetBranch,
-        conditions: Conditions,
+        conditions: FixedSettings,
         run: &str,
         places: Places,
     ) -> Self {
@@ -228,7 +228,7 @@ impl LandingSite {
         ))
     }
 
-    pub(super) fn conditions(&self) -> &Conditions {
+    pub(super) fn conditions(&self) -> &FixedSettings {
         &self.conditions
     }
 

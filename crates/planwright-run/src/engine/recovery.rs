@@ -14,7 +14,10 @@ use crate::journal::JournalError;
 use crate::layout::PlanPlace;
 use crate::revise::was_started_by_hand;
 use crate::runs::state::{AttemptRun, RunState, StartedProcess, TaskRun, TaskState, WorkProgress};
-use crate::runs::{self, Approved, Conditions, HeldWork, IsolationMode, Merged, RunPlace, Spent, StopReason};
+use crate::runs::{
+    self, ApprovalRecord, FixedSettings, IsolationMode, LandingEndRecord, RunPlace, Spent, StopReason,
+    UnlandedWorkRecord,
+};
 use crate::worker::Process;
 
 const MAX_RUNS: usize = 20;
@@ -25,7 +28,7 @@ pub(super) struct Recovered {
     interrupted: Option<RunPlace>,
     /// The isolation of its tasks, and its fixed settings.
     mode: Option<IsolationMode>,
-    conditions: Option<Conditions>,
+    conditions: Option<FixedSettings>,
     config: Option<String>,
     /// The last run of each task, by the task's name.
     tasks: BTreeMap<String, RecoveredTask>,
@@ -48,7 +51,7 @@ pub(super) struct RecoveredTask {
     pub(super) run: TaskRun,
     pub(super) is_of_ended_run: bool,
     /// The record that its work has landed, if the log lacks it.
-    landed: Option<Merged>,
+    landed: Option<LandingEndRecord>,
 }
 
 /// Why a task is running in the plan while no run works on it.
@@ -92,7 +95,7 @@ impl UnownedTask {
 
 /// Work of a successful agent that is saved as a candidate and never landed.
 #[derive(Clone, Debug)]
-pub(super) struct Unlanded {
+pub(super) struct UnlandedWork {
     pub(super) candidate: Candidate,
     pub(super) checkout: Option<KnownCheckout>,
     pub(super) is_verified: bool,
@@ -102,14 +105,14 @@ pub(super) struct Unlanded {
     /// The files that verify it and that it changed or removed.
     pub(super) protected: Vec<String>,
     /// Its approval. Without one, work that needs a review waits for it again.
-    pub(super) approved: Option<Approved>,
+    pub(super) approved: Option<ApprovalRecord>,
 }
 
-impl Unlanded {
-    pub(super) fn held(&self, task: &str) -> HeldWork {
+impl UnlandedWork {
+    pub(super) fn held(&self, task: &str) -> UnlandedWorkRecord {
         let Candidate { commit, tree, base, .. } = self.candidate.clone();
         let checkout = self.checkout.as_ref();
-        HeldWork {
+        UnlandedWorkRecord {
             task: task.to_owned(),
             candidate: runs::CandidateRecord {
                 task: task.to_owned(),
@@ -133,9 +136,9 @@ impl Unlanded {
     }
 
     /// Returns work that waited for a review, with its approval if it has one.
-    pub(super) fn of_held(held: &HeldWork, approved: Option<&Approved>) -> Self {
+    pub(super) fn of_held(held: &UnlandedWorkRecord, approved: Option<&ApprovalRecord>) -> Self {
         let folder = held.folder.clone().zip(held.identity.clone()).zip(held.base.clone());
-        Unlanded {
+        UnlandedWork {
             candidate: candidate_of(&held.candidate, &held.files),
             checkout: folder.map(|((folder, identity), base)| KnownCheckout { folder, identity, base }),
             is_verified: held.is_verified,
@@ -299,7 +302,7 @@ impl Recovered {
         self.mode.as_ref()
     }
 
-    pub(super) fn conditions(&self) -> Option<&Conditions> {
+    pub(super) fn conditions(&self) -> Option<&FixedSettings> {
         self.conditions.as_ref()
     }
 
@@ -325,7 +328,7 @@ impl Recovered {
         for task in self.tasks.values_mut().filter(|task| is_open(task)) {
             let commit = task.landing().unwrap_or_default().to_owned();
             if repository.is_ancestor(&commit, &tip).unwrap_or(false) {
-                task.landed = task.run.last().map(|last| Merged {
+                task.landed = task.run.last().map(|last| LandingEndRecord {
                     task: last.name.clone(),
                     attempt: last.attempt,
                     branch: branch.clone(),
@@ -348,7 +351,7 @@ impl RecoveredTask {
     }
 
     /// Returns the record that its work has landed, if the log lacks it.
-    pub(super) fn found_landing(&self) -> Option<&Merged> {
+    pub(super) fn found_landing(&self) -> Option<&LandingEndRecord> {
         self.landed.as_ref()
     }
 
@@ -360,7 +363,7 @@ impl RecoveredTask {
         self.progress() == WorkProgress::Running && self.run.held_work().is_some()
     }
 
-    pub(super) fn held(&self) -> Option<&HeldWork> {
+    pub(super) fn held(&self) -> Option<&UnlandedWorkRecord> {
         let held = self.run.held.as_deref();
         held.filter(|_| self.progress() == WorkProgress::Review)
     }
@@ -370,12 +373,12 @@ impl RecoveredTask {
         self.unlanded().is_some_and(|unlanded| unlanded.approved.is_some())
     }
 
-    pub(super) fn unlanded(&self) -> Option<Unlanded> {
+    pub(super) fn unlanded(&self) -> Option<UnlandedWork> {
         if !self.awaits_landing() {
             return None;
         }
         let held = self.run.held_work()?;
-        Some(Unlanded::of_held(&held, self.run.approved.as_ref()))
+        Some(UnlandedWork::of_held(&held, self.run.approved.as_ref()))
     }
 
     /// Returns the checkout of an interrupted attempt: the next attempt finds its work there.
@@ -409,7 +412,7 @@ fn candidate_of(kept: &runs::CandidateRecord, touched: &[String]) -> Candidate {
 }
 
 /// Returns an approval if it approves this commit.
-fn approval_of(commit: &str, approved: Option<&Approved>) -> Option<Approved> {
+fn approval_of(commit: &str, approved: Option<&ApprovalRecord>) -> Option<ApprovalRecord> {
     approved
         .filter(|approved| approved.commit.as_deref() == Some(commit))
         .cloned()

@@ -8,7 +8,7 @@ use planwright_core::dialect::Dialect;
 use serde::Deserialize;
 
 use crate::config::Config;
-use crate::runs::{Replanned, Spent};
+use crate::runs::{ReplanOrigin, Spent};
 
 #[derive(Clone, Copy)]
 pub struct RunRequest<'a> {
@@ -38,7 +38,7 @@ pub struct RunOptions {
     pub is_last: bool,
     /// Whether to wait for approvals instead of ending when nothing else is left. The caller that asks for approvals may clear it.
     pub waits_for_review: Arc<AtomicBool>,
-    pub replanned: Option<Replanned>,
+    pub replanned: Option<ReplanOrigin>,
     /// The command line options that a command to resume needs again.
     pub again: Vec<String>,
     /// The planwright binary that starts fenced processes; see [`crate::fence::own_program`]. Without it there is no fence.

@@ -251,7 +251,7 @@ pub(super) fn plain(request: &RunRequest<'_>, task: u32, verb: Verb) -> StatusUp
 pub(super) fn why(error: &ReviseError) -> String {
     match error {
         ReviseError::Store(error) => with_causes(error),
-        ReviseError::Problem(problem) | ReviseError::InTheWay { problem, .. } => problem.to_string(),
+        ReviseError::Problem(problem) | ReviseError::ProblemInText { problem, .. } => problem.to_string(),
         ReviseError::Created(error) => error.to_string(),
         ReviseError::Closed(closed) => closed.message.clone(),
         ReviseError::NotTheirs { task, .. } => format!("`{task}` is held by another owner"),

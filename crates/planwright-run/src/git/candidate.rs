@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 
 use super::GitError;
 use super::answers::{line_of, parts, path_of, text_of};
-use super::borrowed::{make_folder, path_error, remove_folder};
 use super::checkout::{Checkouts, TaskCheckout};
 use super::command::GitLocation;
 use super::messages::commit_message;
+use super::own_git_dir::{make_folder, path_error, remove_folder};
 use super::repository::LIST_IGNORED;
 use super::special_files::remove_special_files;
 

@@ -8,8 +8,10 @@ use std::sync::OnceLock;
 
 use super::GitError;
 use super::answers::{line_of, parts, require_id, text_of};
-use super::borrowed::{FrozenSettings, make_folder, path_error, remove_folder, remove_locks, set_refs, tags_of, write};
 use super::command::GitLocation;
+use super::own_git_dir::{
+    FrozenSettings, make_folder, path_error, remove_folder, remove_locks, set_refs, tags_of, write,
+};
 use super::repository::Repository;
 use super::special_files::remove_special_files;
 use crate::files::{read_file, read_text};

@@ -63,7 +63,7 @@ pub enum GitError {
     #[error("there is uncommitted work in `{}`: {}", .path.display(), first(.paths))]
     NotClean { path: PathBuf, paths: Vec<String> },
     #[error("files that are not committed are in the way, as {}; nothing was changed", first(.paths))]
-    InTheWay { paths: Vec<String> },
+    WouldOverwrite { paths: Vec<String> },
     #[error("{error}; and the files that had changed by then could not be set back: {why}")]
     NotSetBack { error: String, why: String },
     #[error("the branch `{branch}` is not checked out any more; nothing was changed")]

@@ -9,7 +9,6 @@
 //! itself is always given the bytes.
 
 mod answers;
-mod borrowed;
 mod candidate;
 mod changed_files;
 mod checkout;
@@ -21,6 +20,7 @@ mod error;
 mod land;
 mod messages;
 mod names;
+mod own_git_dir;
 mod own_index;
 mod pool;
 mod prepared_update;
@@ -34,7 +34,6 @@ mod unfinished_move;
 mod user_checkout;
 mod worktrees;
 
-pub use borrowed::FrozenSettings;
 pub use candidate::{Candidate, SnapshotRequest};
 pub use checkout::{Checkouts, FolderIdentity, TaskCheckout};
 pub use command::is_repository_variable;
@@ -43,6 +42,7 @@ pub use error::GitError;
 pub use land::{Built, LandMode, LandRequest, message_of_uncommitted};
 pub use messages::{subject, with_trailers};
 pub use names::valid_branch;
+pub use own_git_dir::FrozenSettings;
 pub use pool::{CheckoutSlot, Pool, PreparedSlot};
 pub use refs::OwnRef;
 pub use replay::{Replay, ReplayConflict};

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::thread;
 
 use super::GitError;
-use super::borrowed::path_error;
 use super::command::{GitLocation, LOCK_PAUSES};
+use super::own_git_dir::path_error;
 use super::repository::Repository;
 use crate::clock;
 use crate::faults;

@@ -8,11 +8,11 @@ use std::time::Duration;
 
 use super::GitError;
 use super::answers::{parts, path_of, require_id};
-use super::borrowed::{
-    FrozenSettings, make_folder, mounted_below, path_error, remove_folder, remove_locks, set_refs, write,
-};
 use super::checkout::FolderIdentity;
 use super::command::GitLocation;
+use super::own_git_dir::{
+    FrozenSettings, make_folder, mounted_below, path_error, remove_folder, remove_locks, set_refs, write,
+};
 use super::repository::LIST_IGNORED;
 use super::special_files::remove_special_files;
 use crate::clock;

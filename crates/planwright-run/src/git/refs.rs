@@ -5,8 +5,8 @@ use std::path::Path;
 
 use super::GitError;
 use super::answers::{require_id, text_of};
-use super::borrowed::remove_locks_below;
 use super::command::GitCall;
+use super::own_git_dir::remove_locks_below;
 use super::repository::Repository;
 
 const OWN: &str = "refs/planwright";

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::GitError;
 use super::answers::require_id;
-use super::borrowed::{make_folder, remove_folder};
+use super::own_git_dir::{make_folder, remove_folder};
 use super::repository::{Repository, canonical, require_branch};
 use super::worktrees::list;
 use crate::clock;
@@ -162,7 +162,7 @@ impl TargetBranch {
     /// Removes the worktree that holds a branch. It is empty. If its creation was interrupted, git has locked it, and its `.git` is empty,
     /// which git refuses to remove. Git treats a worktree without a folder as removed.
     fn drop_holder(&self, folder: &Path) -> Result<(), GitError> {
-        remove_folder(folder).map_err(super::borrowed::path_error(folder))?;
+        remove_folder(folder).map_err(super::own_git_dir::path_error(folder))?;
         let is_listed = list(&self.repository)?.iter().any(|listed| listed.path == folder);
         if is_listed {
             let words = ["worktree", "remove", "--force", "--force", "--"];

@@ -10,10 +10,10 @@ use serde::{Deserialize, Serialize};
 
 use super::GitError;
 use super::answers::{parts, path_of, text_of};
-use super::borrowed::path_error;
 use super::changed_files::{ChangedFile, FileChange};
 use super::checkout::identity_of;
 use super::command::{GitLocation, end};
+use super::own_git_dir::path_error;
 use super::own_index::{is_own_index_lock, remove_own_index, remove_own_index_lock};
 use super::repository::{Repository, branch};
 use crate::faults;

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use super::GitError;
 use super::answers::{path_line, require_id};
-use super::borrowed::path_error;
+use super::own_git_dir::path_error;
 use super::prepared_update::PreparedUpdate;
 use super::repository::{Repository, branch, changed_paths};
 use super::target::TargetBranch;
@@ -57,7 +57,7 @@ impl TargetBranch {
         repository.require_no_operation()?;
         let paths = repository.files_in_the_way(from, to)?;
         if !paths.is_empty() {
-            return Err(GitError::InTheWay { paths });
+            return Err(GitError::WouldOverwrite { paths });
         }
         repository.move_files(&self.name, from, to, update, &only)
     }
@@ -169,7 +169,7 @@ fn in_the_way_by(reason: &str) -> Option<GitError> {
         || reason.contains("not uptodate. Cannot merge")
         || reason.contains("would lose untracked files");
     let path = reason.split('\'').nth(1).filter(|_| is_refusal)?;
-    Some(GitError::InTheWay {
+    Some(GitError::WouldOverwrite {
         paths: vec![path.to_owned()],
     })
 }
@@ -181,7 +181,7 @@ mod tests {
     #[test]
     fn refusals_of_git_name_the_file() {
         let path = |reason| match in_the_way_by(reason) {
-            Some(GitError::InTheWay { paths }) => paths,
+            Some(GitError::WouldOverwrite { paths }) => paths,
             _ => Vec::new(),
         };
         assert_eq!(

@@ -24,7 +24,7 @@ const N_DIGITS: usize = 8;
 
 /// The plan that a journal belongs to, from its first line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Header {
+pub struct JournalHeader {
     /// The plan's path from the root of the workspace.
     pub path: String,
     /// The plan's id, if it has one.
@@ -37,7 +37,7 @@ pub(crate) struct JournalScan {
     /// The version of its format.
     pub version: u32,
     /// Its first line; none if that is incomplete.
-    pub header: Option<Header>,
+    pub header: Option<JournalHeader>,
     /// The range of the JSON of each record.
     pub records: Vec<Range<usize>>,
     /// The length of the sound part in bytes. What follows was never acknowledged.
@@ -46,7 +46,7 @@ pub(crate) struct JournalScan {
 
 /// A journal that is damaged before its end.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Damage {
+pub(crate) struct JournalDamage {
     /// The first byte of the damaged line.
     pub offset: usize,
     /// The kind of damage.
@@ -62,9 +62,9 @@ impl JournalScan {
     };
 }
 
-impl Damage {
+impl JournalDamage {
     fn at_start(what: &'static str) -> Self {
-        Damage { offset: 0, what }
+        JournalDamage { offset: 0, what }
     }
 }
 
@@ -92,20 +92,22 @@ pub(crate) fn add_record<E>(lines: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>
 }
 
 /// Returns the first line of a journal.
-pub(crate) fn header_line(header: &Header) -> serde_json::Result<String> {
+pub(crate) fn header_line(header: &JournalHeader) -> serde_json::Result<String> {
     let json = serde_json::to_string(header)?;
     Ok(format!("{MAGIC}{VERSION} {}", record_line(&json)))
 }
 
 /// Parses a journal. Incomplete lines are omitted at the end, and are damage before it.
-pub(crate) fn scan(bytes: &[u8]) -> Result<JournalScan, Damage> {
+pub(crate) fn scan(bytes: &[u8]) -> Result<JournalScan, JournalDamage> {
     let mut lines = JournalLines { bytes, at: 0 };
     let first = lines.next().unwrap_or(0..bytes.len());
     let Some((version, header)) = read_header(bytes, first.clone()) else {
         return match lines.any(|line| sound(bytes, &line).is_some()) {
             false if is_begun(bytes) => Ok(JournalScan::NOTHING),
-            false => Err(Damage::at_start("it does not begin as a journal does")),
-            true => Err(Damage::at_start("its first line is damaged, and sound records follow")),
+            false => Err(JournalDamage::at_start("it does not begin as a journal does")),
+            true => Err(JournalDamage::at_start(
+                "its first line is damaged, and sound records follow",
+            )),
         };
     };
     let mut scan = JournalScan {
@@ -123,7 +125,7 @@ pub(crate) fn scan(bytes: &[u8]) -> Result<JournalScan, Damage> {
                 let number = bytes.get(json.clone()).and_then(number_of);
                 if number.is_some_and(|number| last + 1 != number) {
                     let offset = line.start;
-                    return Err(Damage {
+                    return Err(JournalDamage {
                         offset,
                         what: OUT_OF_ORDER,
                     });
@@ -136,7 +138,7 @@ pub(crate) fn scan(bytes: &[u8]) -> Result<JournalScan, Damage> {
             (_, bad) => {
                 let offset = bad.unwrap_or(line.start);
                 let what = "its checksum is wrong, and sound records follow";
-                return Err(Damage { offset, what });
+                return Err(JournalDamage { offset, what });
             }
         }
     }
@@ -167,7 +169,7 @@ fn is_begun(bytes: &[u8]) -> bool {
     pairs.all(|(byte, expected)| byte == expected || *byte == 0)
 }
 
-fn read_header(bytes: &[u8], line: Range<usize>) -> Option<(u32, Header)> {
+fn read_header(bytes: &[u8], line: Range<usize>) -> Option<(u32, JournalHeader)> {
     // A line without its break is incomplete.
     bytes.get(line.end)?;
     let text = bytes.get(line)?;
@@ -227,7 +229,7 @@ mod tests {
     use super::*;
 
     fn journal() -> (String, Vec<usize>) {
-        let header = Header {
+        let header = JournalHeader {
             path: "docs/plan.json".to_owned(),
             id: Some("p\n1".to_owned()),
         };
@@ -307,7 +309,7 @@ mod tests {
 
     #[test]
     fn records_that_were_removed_repeated_or_exchanged_are_damage() {
-        let header = header_line(&Header {
+        let header = header_line(&JournalHeader {
             path: "p".to_owned(),
             id: None,
         })

@@ -7,9 +7,11 @@ use std::ops::Range;
 use memchr::memmem;
 use planwright_core::plan::State;
 
-use super::frame::{Header, JournalScan, VERSION};
+use super::frame::{JournalHeader, JournalScan, VERSION};
 use super::hunks;
-use super::wire::{ChangeRecord, DepartureRecord, JournalEvent, ManualVerification, Record, StateChange, TextChange};
+use super::wire::{
+    ChangeRecord, JournalEvent, JournalRecord, ManualVerification, PlanMoveRecord, StateChange, TextChange,
+};
 use crate::digest::Digest;
 
 /// The records of a plan, oldest first. They are parsed on demand.
@@ -17,7 +19,7 @@ use crate::digest::Digest;
 pub struct History {
     pub(super) bytes: Vec<u8>,
     pub(super) records: Vec<Range<usize>>,
-    pub(super) header: Option<Header>,
+    pub(super) header: Option<JournalHeader>,
     pub(super) version: u32,
     /// Whether the plan at this path is another one than the recorded one.
     pub(super) is_of_another: bool,
@@ -84,7 +86,7 @@ impl History {
     }
 
     /// Appends new records.
-    pub(super) fn extend(&mut self, lines: &str, records: Vec<Range<usize>>, beginning: &Header) {
+    pub(super) fn extend(&mut self, lines: &str, records: Vec<Range<usize>>, beginning: &JournalHeader) {
         self.changes.take();
         self.bytes.extend(lines.as_bytes());
         self.records.extend(records);
@@ -103,8 +105,8 @@ impl History {
     }
 
     /// Returns the records, oldest first, without those that this version cannot read.
-    pub fn records(&self) -> impl DoubleEndedIterator<Item = Record> {
-        self.json().filter_map(|json| Record::from_json(json).ok())
+    pub fn records(&self) -> impl DoubleEndedIterator<Item = JournalRecord> {
+        self.json().filter_map(|json| JournalRecord::from_json(json).ok())
     }
 
     /// Returns the JSON of each record.
@@ -122,7 +124,7 @@ impl History {
         let mut places: HashMap<u64, usize> = HashMap::new();
         // The last started move, until it is complete or another record follows.
         let mut leaving: Option<u64> = None;
-        for Record { seq, time, kind } in self.records() {
+        for JournalRecord { seq, time, kind } in self.records() {
             let (settled, outcome) = match kind {
                 JournalEvent::Change(change) => {
                     leaving = None;
@@ -134,9 +136,9 @@ impl History {
                     changes.push(PastChange::new(seq, time, *change, outcome));
                     continue;
                 }
-                JournalEvent::Leaving(departure) => {
+                JournalEvent::Leaving(own_move) => {
                     places.insert(seq, changes.len());
-                    changes.push(PastChange::of_departure(seq, time, departure));
+                    changes.push(PastChange::of_own_move(seq, time, own_move));
                     leaving = Some(seq);
                     continue;
                 }
@@ -246,7 +248,7 @@ impl History {
     }
 
     /// Returns the last recorded path and id of its plan.
-    pub(super) fn owner(&self) -> Option<Header> {
+    pub(super) fn owner(&self) -> Option<JournalHeader> {
         let mut owner = self.header.clone()?;
         // Quotes inside strings are escaped, so these bytes only occur as keys and values.
         let kinds = ["\"kind\":\"moved\"", "\"kind\":\"identified\""].map(memmem::Finder::new);
@@ -255,7 +257,7 @@ impl History {
             return Some(owner);
         }
         for json in self.json().filter(|json| is_about_owner(json)) {
-            match Record::from_json(json).map(|record| record.kind) {
+            match JournalRecord::from_json(json).map(|record| record.kind) {
                 Ok(JournalEvent::Moved(moved)) => owner.path = moved.to,
                 Ok(JournalEvent::Identified(identified)) => owner.id = identified.to,
                 _ => {}
@@ -265,7 +267,7 @@ impl History {
     }
 
     /// Returns the last finished or unfinished move of the plan by planwright itself.
-    pub(super) fn last_departure(&self) -> Option<DepartureRecord> {
+    pub(super) fn last_own_move(&self) -> Option<PlanMoveRecord> {
         self.records().rev().find_map(|record| match record.kind {
             JournalEvent::Leaving(leaving) => Some(leaving),
             _ => None,
@@ -352,8 +354,8 @@ impl PastChange {
     }
 
     /// Whether the plan has moved is unknown until the move is recorded.
-    fn of_departure(seq: u64, time: String, departure: DepartureRecord) -> Self {
-        let DepartureRecord { verb, to, by, .. } = departure;
+    fn of_own_move(seq: u64, time: String, own_move: PlanMoveRecord) -> Self {
+        let PlanMoveRecord { verb, to, by, .. } = own_move;
         let change = ChangeRecord {
             verb,
             by,

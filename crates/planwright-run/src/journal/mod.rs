@@ -3,7 +3,7 @@
 //! A change of the file is two records: the change before the file is touched, and its landing afterwards. After a crash in
 //! between, the text in the file shows which applies. A run has a log of its own in the same format (`runs`).
 
-mod belonging;
+mod find;
 pub(crate) mod frame;
 mod history;
 mod hunks;
@@ -14,15 +14,16 @@ use std::fs::{File, Permissions};
 use std::io;
 use std::path::{Path, PathBuf};
 
-pub use belonging::plan_id;
-pub(crate) use belonging::{follow, history_of, open_for};
-pub use frame::{Header, VERSION};
+pub use find::plan_id;
+pub(crate) use find::{follow, history_of, open_for};
+pub use frame::{JournalHeader, VERSION};
 pub use history::{ChangeOutcome, History, JournalTaskState, PastChange};
 pub use hunks::Hunk;
 pub use line::UnknownRecord;
 pub use wire::{
-    ChangeRecord, Claimed, CutTail, DepartureRecord, External, Identified, JournalEvent, Lost, ManualVerification,
-    PathChange, Receipt, Record, SettledChange, StateChange, TextChange,
+    ChangeOutcomeRecord, ChangeRecord, ClaimRecord, ExternalChangeRecord, IdChangeRecord, JournalCutRecord,
+    JournalEvent, JournalRecord, ManualVerification, PathChangeRecord, PlanMoveRecord, Receipt, StateChange,
+    TextChange, UnknownOutcomeRecord,
 };
 
 use planwright_core::text::count;
@@ -142,7 +143,7 @@ pub(crate) struct Journal<'f> {
     files: &'f dyn Files,
     path: PathBuf,
     /// The first line, if it must be written.
-    beginning: Header,
+    beginning: JournalHeader,
     /// The permissions for a journal that must be created, taken from the plan file.
     permissions: Option<Permissions>,
     file: Option<File>,
@@ -156,7 +157,7 @@ pub(crate) struct Journal<'f> {
 
 impl<'f> Journal<'f> {
     /// Opens the journal at a path, and cuts its incomplete end. A missing one is created by the first write.
-    fn open(files: &'f dyn Files, path: PathBuf, beginning: Header) -> Result<Self, JournalError> {
+    fn open(files: &'f dyn Files, path: PathBuf, beginning: JournalHeader) -> Result<Self, JournalError> {
         let (history, n_sound) = take_apart(&path, read(files, &path)?)?;
         if history.version() > VERSION {
             let version = history.version();
@@ -206,9 +207,15 @@ impl<'f> Journal<'f> {
         };
         let found = Digest::of(found);
         let (kind, outcome) = match found {
-            found if found == text.after => (JournalEvent::Landed(SettledChange { change }), ChangeOutcome::Landed),
-            found if found == text.before => (JournalEvent::Void(SettledChange { change }), ChangeOutcome::Void),
-            found => (JournalEvent::Lost(Lost { change, found }), ChangeOutcome::Lost),
+            found if found == text.after => (
+                JournalEvent::Landed(ChangeOutcomeRecord { change }),
+                ChangeOutcome::Landed,
+            ),
+            found if found == text.before => (JournalEvent::Void(ChangeOutcomeRecord { change }), ChangeOutcome::Void),
+            found => (
+                JournalEvent::Lost(UnknownOutcomeRecord { change, found }),
+                ChangeOutcome::Lost,
+            ),
         };
         self.append(time, kind)?;
         self.notice(JournalRepair::Settled { change, outcome });
@@ -222,7 +229,8 @@ impl<'f> Journal<'f> {
             && before != after
         {
             self.notice(JournalRepair::External);
-            self.first.push(JournalEvent::External(External { before, after }));
+            self.first
+                .push(JournalEvent::External(ExternalChangeRecord { before, after }));
         }
         self.append(time, JournalEvent::Change(Box::new(change)))
     }
@@ -307,7 +315,7 @@ impl<'f> Journal<'f> {
             journal: self.path.clone(),
             n_bytes,
         });
-        self.first.push(JournalEvent::Cut(CutTail {
+        self.first.push(JournalEvent::Cut(JournalCutRecord {
             offset: n_sound as u64,
             n_bytes,
             text: String::from_utf8_lossy(torn.get(..N_KEPT).unwrap_or(&torn)).into_owned(),
@@ -327,7 +335,7 @@ impl<'f> Journal<'f> {
 #[derive(Clone, Debug)]
 pub struct JournalSummary {
     /// The last recorded plan of the journal; none if it is empty.
-    pub owner: Option<Header>,
+    pub owner: Option<JournalHeader>,
     /// The number of unfinished bytes at its end.
     pub n_torn: u64,
 }
@@ -387,7 +395,7 @@ fn take_apart(path: &Path, bytes: Vec<u8>) -> Result<(History, usize), JournalEr
     let n_sound = scan.n_sound;
     let history = History::new(bytes, scan);
     let last = history.records.last().map_or(0, |range| range.start);
-    let last_record = history.json().next_back().map(Record::from_json);
+    let last_record = history.json().next_back().map(JournalRecord::from_json);
     match last_record {
         _ if history.version() > VERSION => Ok((history, n_sound)),
         Some(Err(_)) => Err(corrupt(last, "its last record cannot be read")),
@@ -405,7 +413,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("plan.journal");
         let open = || {
-            let header = Header {
+            let header = JournalHeader {
                 path: "plan.json".to_owned(),
                 id: None,
             };

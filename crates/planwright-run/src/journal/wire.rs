@@ -8,7 +8,7 @@ use super::line::{RecordLine, UnknownRecord, is_false, record_kinds, write_line}
 use crate::digest::Digest;
 
 #[derive(Clone, Debug)]
-pub struct Record {
+pub struct JournalRecord {
     /// Its number: one more than that of the record before.
     pub seq: u64,
     /// When it was written, as RFC 3339 in UTC.
@@ -23,24 +23,24 @@ pub enum JournalEvent {
     /// of the next three events records the outcome. Without one, it is done.
     Change(Box<ChangeRecord>),
     /// The text of a change is in the file.
-    Landed(SettledChange),
+    Landed(ChangeOutcomeRecord),
     /// The text of a change never reached the file.
-    Void(SettledChange),
+    Void(ChangeOutcomeRecord),
     /// When planwright next read the file, it held neither the text before a change nor the one after it. Whether the new text was ever
     /// there is unknown.
-    Lost(Lost),
+    Lost(UnknownOutcomeRecord),
     /// Another program wrote the file since the last change.
-    External(External),
+    External(ExternalChangeRecord),
     /// A task was verified, and nothing was changed.
     Verified(Box<ManualVerification>),
     /// The plan file has another path now.
-    Moved(PathChange),
+    Moved(PathChangeRecord),
     /// Planwright itself is about to move the plan file, to the archive or to the trash. It did if `Moved` to that path follows.
-    Leaving(DepartureRecord),
+    Leaving(PlanMoveRecord),
     /// The plan at this path has another id now. Records about the tasks of the old one do not apply to the new one.
-    Identified(Identified),
+    Identified(IdChangeRecord),
     /// The incomplete end of the journal was cut.
-    Cut(CutTail),
+    Cut(JournalCutRecord),
     /// A record of a kind that this version does not know.
     Other(UnknownRecord),
 }
@@ -70,7 +70,7 @@ pub struct ChangeRecord {
     pub moves: Vec<StateChange>,
     /// The new holder of its tasks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub claim: Option<Claimed>,
+    pub claim: Option<ClaimRecord>,
     /// The earlier holder of its tasks, if they were taken over.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub taken_over_from: Option<String>,
@@ -104,7 +104,7 @@ impl ChangeRecord {
 
 /// The holder of tasks.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Claimed {
+pub struct ClaimRecord {
     /// The name given with `--by`, otherwise the user and the machine.
     pub by: String,
     /// Whether the name was given: then finishing the task requires the number of the claim.
@@ -188,13 +188,13 @@ pub struct StateChange {
 
 /// The change that an event settles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SettledChange {
+pub struct ChangeOutcomeRecord {
     pub change: u64,
 }
 
 /// A change with an unknown outcome.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Lost {
+pub struct UnknownOutcomeRecord {
     pub change: u64,
     /// The text in the file instead.
     pub found: Digest,
@@ -202,7 +202,7 @@ pub struct Lost {
 
 /// A change by another program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct External {
+pub struct ExternalChangeRecord {
     /// The text after the last change.
     pub before: Digest,
     /// The text that was found.
@@ -211,7 +211,7 @@ pub struct External {
 
 /// A change of a plan's path.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PathChange {
+pub struct PathChangeRecord {
     /// The earlier path, from the root of the workspace.
     pub from: String,
     pub to: String,
@@ -219,7 +219,7 @@ pub struct PathChange {
 
 /// The start of a plan's move to another path.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct DepartureRecord {
+pub struct PlanMoveRecord {
     /// The verb that moves it.
     pub verb: String,
     /// The new path, from the root of the workspace.
@@ -233,7 +233,7 @@ pub struct DepartureRecord {
 
 /// A change of a plan's id.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Identified {
+pub struct IdChangeRecord {
     /// The earlier id, if there was one.
     pub from: Option<String>,
     pub to: Option<String>,
@@ -241,18 +241,18 @@ pub struct Identified {
 
 /// The part cut from the end of a journal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct CutTail {
+pub struct JournalCutRecord {
     pub offset: u64,
     pub n_bytes: u64,
     /// Its first bytes.
     pub text: String,
 }
 
-impl Record {
+impl JournalRecord {
     /// Parses a record. An unknown kind is no error; a known kind that cannot be parsed is one.
     pub(crate) fn from_json(json: &[u8]) -> serde_json::Result<Self> {
         let line: RecordLine<'_> = serde_json::from_slice(json)?;
-        Ok(Record {
+        Ok(JournalRecord {
             seq: line.seq,
             kind: JournalEvent::from_wire(&line.kind, line.body)?,
             time: line.time.into_owned(),

@@ -144,7 +144,7 @@ pub enum ReviseError {
     /// The core refused the change.
     Problem(Problem),
     /// A place in this text prevents the change. The text is the plan's, or the result of earlier edits.
-    InTheWay { problem: Problem, source: SourceText },
+    ProblemInText { problem: Problem, source: SourceText },
     /// The store returned an error.
     Store(StoreError),
     /// A new file could not be created.
@@ -608,7 +608,7 @@ fn choose<T>(target: ChangeTarget<'_>, facts: &DiskFacts, call: impl FnOnce(&Cho
 /// Adds the text to a refusal that has a span in it.
 fn located(problem: Problem, source: &SourceText) -> ReviseError {
     match problem {
-        problem @ (Problem::Unpatchable(_) | Problem::Place { .. }) => ReviseError::InTheWay {
+        problem @ (Problem::Unpatchable(_) | Problem::Place { .. }) => ReviseError::ProblemInText {
             problem,
             source: source.clone(),
         },

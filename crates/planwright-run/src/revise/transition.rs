@@ -12,7 +12,7 @@ use super::{
 };
 use crate::claims::{Claim, ClaimAuthority, Claims, NotHolder};
 use crate::gate::{Gate, GatePolicy, Gates};
-use crate::journal::{ChangeRecord, Claimed, ManualVerification};
+use crate::journal::{ChangeRecord, ClaimRecord, ManualVerification};
 use crate::user::owner_here;
 
 /// The caller of a verb on tasks, and the rules that apply in addition to the table.
@@ -176,7 +176,7 @@ impl PendingChange<'_> {
         }
         self.shows_text = matches!(pick, TaskSelector::Next(_));
         let by = call.decided_by.or(request.by).unwrap_or(&owner);
-        let claim = starts(request).then(|| Claimed {
+        let claim = starts(request).then(|| ClaimRecord {
             by: owner.clone(),
             is_named: call.owner.is_some(),
             until: call.until.clone(),

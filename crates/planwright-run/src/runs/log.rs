@@ -7,9 +7,9 @@ use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
-use super::record::{LogCut, RunEvent, RunRecord};
+use super::record::{LogCutRecord, RunEvent, RunRecord};
 use crate::files::{Files, open_to_read};
-use crate::journal::{Header, JournalError, VERSION, frame};
+use crate::journal::{JournalError, JournalHeader, VERSION, frame};
 
 const MAX_BYTES: u64 = 1 << 32;
 
@@ -39,7 +39,7 @@ pub struct Resumed<'f> {
 
 impl<'f> RunLog<'f> {
     /// Creates the log of a new run; fails if one exists.
-    pub fn begin(files: &'f dyn Files, path: &Path, header: &Header) -> Result<Self, JournalError> {
+    pub fn begin(files: &'f dyn Files, path: &Path, header: &JournalHeader) -> Result<Self, JournalError> {
         let failed = |source| io_error(path, source);
         files.create_private(path).map_err(failed)?;
         // After a removed record, the next one must be written at the new end.
@@ -98,7 +98,7 @@ impl<'f> RunLog<'f> {
             files.sync_data(&log.file).map_err(failed)?;
             let offset = log.n_bytes;
             let time = records.last().map_or_else(String::new, |record| record.time.clone());
-            let event = RunEvent::Cut(LogCut { offset, n_bytes: n_cut });
+            let event = RunEvent::LogCut(LogCutRecord { offset, n_bytes: n_cut });
             let seq = log.add(&time, &event)?;
             cut = Some(RunRecord { seq, time, event });
         }
@@ -190,7 +190,7 @@ pub fn records(files: &dyn Files, path: &Path) -> Result<Vec<RunRecord>, Journal
 }
 
 /// Returns the plan of a log, from its first line alone.
-pub fn header(path: &Path) -> Result<Header, JournalError> {
+pub fn header(path: &Path) -> Result<JournalHeader, JournalError> {
     const MAX_HEADER: u64 = 64 * 1024;
     let failed = |source| io_error(path, source);
     let mut bytes = Vec::new();

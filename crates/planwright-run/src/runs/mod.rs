@@ -13,11 +13,11 @@ pub use live::{LiveRun, RunLock, holder, live_runs};
 pub use log::{Follower, Resumed, RunLog, header, records};
 pub use place::{AttemptPlace, RunPlace, list, runs_folder};
 pub use record::{
-    AgentChoiceRecord, Approved, AttemptRecord, Begun, CandidateRecord, Conditions, Conflicted, Drifted, Finished,
-    HeldWork, IsolationMode, LandingRecord, LogCut, Merged, MovedTask, Outcome, PlanEditRecord, ProcessStartRecord,
-    Projected, Receipt, RemarkKind, RemarkRecord, RenamedTask, Replanned, RequestRecord, Resting, RunEndRecord,
-    RunEvent, RunRecord, RunStanding, SkippedTask, Spent, StopReason, Stopping, TaskRecord, VerificationContract,
-    VerificationRecord, WorkspaceFolder,
+    AgentChoiceRecord, ApprovalRecord, AttemptEndRecord, AttemptRecord, CandidateRecord, ConflictRecord, DriftRecord,
+    FixedSettings, IsolationMode, LandingEndRecord, LandingStartRecord, LogCutRecord, MovedTask, Outcome,
+    PlanEditRecord, PlanWriteRecord, ProcessStartRecord, Receipt, RemarkKind, RemarkRecord, RenamedTask, ReplanOrigin,
+    RequestRecord, RetryWaitRecord, RunEndRecord, RunEvent, RunRecord, RunStanding, RunStartRecord, SkippedTask, Spent,
+    StopReason, StopRecord, TaskRecord, UnlandedWorkRecord, VerificationContract, VerificationRecord, WorkspaceFolder,
 };
 pub use requests::{ControlRequest, Requests, ask};
 pub use seen::{SeenOrUnreadable, SeenRun, of_plan, seen};

@@ -8,7 +8,7 @@ use super::log::{header, records};
 use super::place::{RunPlace, list};
 use super::state::RunState;
 use crate::files::Files;
-use crate::journal::{Header, JournalError};
+use crate::journal::{JournalError, JournalHeader};
 use crate::layout::PlanPlace;
 
 /// A run whose log names its plan.
@@ -16,7 +16,7 @@ use crate::layout::PlanPlace;
 pub struct SeenRun {
     pub place: RunPlace,
     /// Its plan.
-    pub header: Header,
+    pub header: JournalHeader,
 }
 
 impl SeenRun {

@@ -1,9 +1,9 @@
 //! Plan files on disk: reads them whole, and is the only module that replaces them.
 
 mod create;
-mod departure;
 mod error;
 mod load;
+mod move_plan;
 mod replace;
 pub mod rules;
 mod temporary;
@@ -11,10 +11,10 @@ mod update;
 mod versions;
 
 pub use create::{CreateError, create, create_like, overwrite};
-pub use departure::{Departed, Departure, Goal};
 pub use error::{StoreError, UpdateError};
 pub(crate) use load::holds;
 pub use load::{LoadError, Loaded, load, load_stdin};
+pub use move_plan::{MoveTarget, MovedPlan, PlanMoveRequest};
 pub use replace::replace;
 pub use temporary::new_temporary_name;
 pub(crate) use temporary::{is_temporary, stale_temporaries};

@@ -18,8 +18,8 @@ use crate::caller;
 use crate::clock;
 use crate::files::{DiskFiles, Files};
 use crate::journal::{
-    self, ChangeRecord, History, Journal, JournalError, JournalEvent, JournalRepair, ManualVerification, SettledChange,
-    TextChange,
+    self, ChangeOutcomeRecord, ChangeRecord, History, Journal, JournalError, JournalEvent, JournalRepair,
+    ManualVerification, TextChange,
 };
 use crate::layout::PlanPlace;
 use crate::lock::{self, LockHolder, PATIENCE, PlanLock};
@@ -300,7 +300,10 @@ impl<'a> UpdateSession<'a> {
     ) -> Result<Option<u64>, StoreError> {
         let (files, target) = (self.store.files, &self.place.target);
         let void = |journal: &mut Journal<'_>| {
-            let settled = journal.append(&(self.store.clock)(), JournalEvent::Void(SettledChange { change }));
+            let settled = journal.append(
+                &(self.store.clock)(),
+                JournalEvent::Void(ChangeOutcomeRecord { change }),
+            );
             settled.map(|_| None).map_err(|error| self.journal_error(error))
         };
         let found = holds(files, target, source);
@@ -327,7 +330,10 @@ impl<'a> UpdateSession<'a> {
             })?;
         // The change is durable in both places now. The next writer can infer that it landed, even without a record.
         if journal
-            .append(&(self.store.clock)(), JournalEvent::Landed(SettledChange { change }))
+            .append(
+                &(self.store.clock)(),
+                JournalEvent::Landed(ChangeOutcomeRecord { change }),
+            )
             .is_err()
         {
             journal.notice(JournalRepair::NotMarked);

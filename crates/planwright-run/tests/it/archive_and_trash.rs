@@ -4,31 +4,31 @@ use std::path::PathBuf;
 
 use planwright_run::files::{DiskFiles, Files};
 use planwright_run::journal::{ChangeOutcome, History};
-use planwright_run::store::{self, Departed, Departure, Goal, PlanFile, StoreError};
+use planwright_run::store::{self, MoveTarget, MovedPlan, PlanFile, PlanMoveRequest, StoreError};
 
 use crate::faulty::{Fault, FaultyFiles};
 use crate::workspace::{Workspace, impatient_store, plan_at, store_over};
 
 const ARCHIVED: &str = ".planwright/archive/docs/plan.txt";
 
-fn archive() -> Departure<'static> {
-    Departure {
+fn archive() -> PlanMoveRequest<'static> {
+    PlanMoveRequest {
         verb: "archive",
         by: Some("somebody"),
-        goal: Goal::Path(ARCHIVED),
+        target: MoveTarget::Path(ARCHIVED),
     }
 }
 
-fn delete() -> Departure<'static> {
-    Departure {
+fn delete() -> PlanMoveRequest<'static> {
+    PlanMoveRequest {
         verb: "delete",
         by: None,
-        goal: Goal::Trash,
+        target: MoveTarget::Trash,
     }
 }
 
-fn depart(files: &dyn Files, workspace: &Workspace, departure: Departure<'_>) -> Result<Departed, StoreError> {
-    store_over(files).depart(plan_at(&workspace.plan), departure)
+fn move_plan(files: &dyn Files, workspace: &Workspace, request: PlanMoveRequest<'_>) -> Result<MovedPlan, StoreError> {
+    store_over(files).move_plan(plan_at(&workspace.plan), request)
 }
 
 #[track_caller]
@@ -52,22 +52,19 @@ fn n_journals(workspace: &Workspace) -> usize {
 fn an_archived_plan_keeps_its_history() {
     let workspace = Workspace::new();
     workspace.add("second");
-    let departed = depart(&DiskFiles, &workspace, archive()).expect("archived");
-    assert_eq!(
-        (departed.from.as_str(), departed.to.as_str()),
-        ("docs/plan.txt", ARCHIVED)
-    );
+    let moved = move_plan(&DiskFiles, &workspace, archive()).expect("archived");
+    assert_eq!((moved.from.as_str(), moved.to.as_str()), ("docs/plan.txt", ARCHIVED));
     assert!(!workspace.plan.exists());
     assert_eq!(
-        std::fs::read_to_string(&departed.path).expect("it is there"),
+        std::fs::read_to_string(&moved.path).expect("it is there"),
         "first\nsecond\n"
     );
     let (add, left) = (
         ("add".to_owned(), ChangeOutcome::Landed),
         ("archive".to_owned(), ChangeOutcome::Landed),
     );
-    assert_eq!(verbs(&departed.path), [add, left]);
-    let past = history(&departed.path);
+    assert_eq!(verbs(&moved.path), [add, left]);
+    let past = history(&moved.path);
     assert_eq!(
         past.changes().last().and_then(|last| last.moved_to.clone()).as_deref(),
         Some(ARCHIVED)
@@ -79,10 +76,10 @@ fn an_archived_plan_keeps_its_history() {
 
 #[test]
 fn a_new_plan_does_not_get_the_history_of_a_removed_one() {
-    for departure in [archive(), delete()] {
+    for request in [archive(), delete()] {
         let workspace = Workspace::new();
         workspace.add("second");
-        depart(&DiskFiles, &workspace, departure).expect("gone");
+        move_plan(&DiskFiles, &workspace, request).expect("gone");
         workspace.write("docs/plan.txt", "first\n");
         assert!(verbs(&workspace.plan).is_empty());
         workspace.add("other");
@@ -93,17 +90,17 @@ fn a_new_plan_does_not_get_the_history_of_a_removed_one() {
 
 #[test]
 fn a_restored_plan_finds_its_history() {
-    for departure in [archive(), delete()] {
+    for request in [archive(), delete()] {
         let workspace = Workspace::new();
         workspace.add("second");
-        let departed = depart(&DiskFiles, &workspace, departure).expect("gone");
-        std::fs::rename(&departed.path, &workspace.plan).expect("taken back");
+        let moved = move_plan(&DiskFiles, &workspace, request).expect("gone");
+        std::fs::rename(&moved.path, &workspace.plan).expect("taken back");
         assert_eq!(verbs(&workspace.plan).len(), 2, "readers find it");
         workspace.add("third");
         assert_eq!(verbs(&workspace.plan).len(), 3);
         assert_eq!(n_journals(&workspace), 1, "writers bring it");
-        let again = depart(&DiskFiles, &workspace, departure).expect("gone again");
-        assert_eq!(again.path, departed.path);
+        let again = move_plan(&DiskFiles, &workspace, request).expect("gone again");
+        assert_eq!(again.path, moved.path);
         assert_eq!(verbs(&again.path).len(), 4);
     }
 }
@@ -113,16 +110,16 @@ fn nothing_is_overwritten() {
     let workspace = Workspace::new();
     let there = workspace.write(ARCHIVED, "theirs\n");
     for result in [
-        depart(&DiskFiles, &workspace, archive()),
-        store_over(&DiskFiles).preview_change(plan_at(&workspace.plan), archive()),
+        move_plan(&DiskFiles, &workspace, archive()),
+        store_over(&DiskFiles).preview_move(plan_at(&workspace.plan), archive()),
     ] {
         assert!(matches!(result, Err(StoreError::Occupied { .. })));
     }
     assert_eq!(workspace.text(), "first\n");
     assert_eq!(std::fs::read_to_string(there).expect("read"), "theirs\n");
-    let first = depart(&DiskFiles, &workspace, delete()).expect("deleted").to;
+    let first = move_plan(&DiskFiles, &workspace, delete()).expect("deleted").to;
     workspace.write("docs/plan.txt", "again\n");
-    let second = depart(&DiskFiles, &workspace, delete()).expect("deleted").to;
+    let second = move_plan(&DiskFiles, &workspace, delete()).expect("deleted").to;
     assert_eq!(first, ".planwright/trash/1/docs/plan.txt");
     assert_eq!(second, ".planwright/trash/2/docs/plan.txt");
 }
@@ -130,7 +127,7 @@ fn nothing_is_overwritten() {
 #[test]
 fn a_dry_run_of_a_removal_writes_nothing() {
     let workspace = Workspace::new();
-    let foreseen = store_over(&DiskFiles).preview_change(plan_at(&workspace.plan), delete());
+    let foreseen = store_over(&DiskFiles).preview_move(plan_at(&workspace.plan), delete());
     assert_eq!(foreseen.expect("it can go").to, ".planwright/trash/1/docs/plan.txt");
     assert!(!workspace.path().join(".planwright").exists());
 }
@@ -140,8 +137,8 @@ fn bytes_that_are_no_text_are_kept() {
     let workspace = Workspace::new();
     let bytes = b"\xff\xfe\0plan";
     workspace.write("docs/plan.txt", bytes);
-    let departed = depart(&DiskFiles, &workspace, delete()).expect("deleted");
-    assert_eq!(std::fs::read(departed.path).expect("read"), bytes);
+    let moved = move_plan(&DiskFiles, &workspace, delete()).expect("deleted");
+    assert_eq!(std::fs::read(moved.path).expect("read"), bytes);
 }
 
 #[test]
@@ -149,7 +146,7 @@ fn a_link_and_its_target_are_kept() {
     let workspace = Workspace::new();
     let link = workspace.path().join("docs/link.txt");
     std::os::unix::fs::symlink(&workspace.plan, &link).expect("a link");
-    let result = store_over(&DiskFiles).depart(plan_at(&link), delete());
+    let result = store_over(&DiskFiles).move_plan(plan_at(&link), delete());
     assert!(matches!(result, Err(StoreError::Link { .. })));
     assert_eq!(workspace.names(), ["link.txt", "plan.txt"]);
 }
@@ -160,7 +157,7 @@ fn a_plan_does_not_leave_the_workspace_by_a_link() {
     let outside = planwright_testkit::TempFolder::new().expect("a folder");
     std::fs::create_dir(workspace.path().join(".planwright")).expect("a folder");
     std::os::unix::fs::symlink(outside.path(), workspace.path().join(".planwright/archive")).expect("a link");
-    let result = depart(&DiskFiles, &workspace, archive());
+    let result = move_plan(&DiskFiles, &workspace, archive());
     assert!(matches!(result, Err(StoreError::Outside { .. })), "{result:?}");
     assert_eq!(workspace.text(), "first\n");
 }
@@ -169,7 +166,7 @@ fn a_plan_does_not_leave_the_workspace_by_a_link() {
 fn removal_waits_for_the_lock_of_the_plan() {
     let workspace = Workspace::new();
     let result = store_over(&DiskFiles).update(plan_at(&workspace.plan), "add", |_, _| {
-        let inner = impatient_store().depart(plan_at(&workspace.plan), delete());
+        let inner = impatient_store().move_plan(plan_at(&workspace.plan), delete());
         assert!(matches!(inner, Err(StoreError::Locked { .. })), "{inner:?}");
         Ok::<_, std::convert::Infallible>(None)
     });
@@ -193,37 +190,37 @@ fn a_restored_plan_has_its_history_and_a_new_one_at_its_path_does_not() {
         path: &path,
         id: Some("p1"),
     };
-    let departed = store_over(&DiskFiles).depart(plan, delete()).expect("deleted");
+    let moved = store_over(&DiskFiles).move_plan(plan, delete()).expect("deleted");
     let n_changes = || store::history(plan).expect("a history").changes().len();
 
-    std::fs::rename(&departed.path, &path).expect("taken back");
+    std::fs::rename(&moved.path, &path).expect("taken back");
     assert_eq!(n_changes(), 1, "it is what was deleted");
     std::fs::write(&path, clido("p1", 2)).expect("made anew");
     assert_eq!(n_changes(), 0, "it has the id alone");
 }
 
-/// Applies a fault at every step of a departure.
-fn at_every_step(departure: Departure<'_>, fault: Fault, mut check: impl FnMut(&Workspace, bool, &str)) {
+/// Applies a fault at every step of a request.
+fn at_every_step(request: PlanMoveRequest<'_>, fault: Fault, mut check: impl FnMut(&Workspace, bool, &str)) {
     for at in 0.. {
         let workspace = Workspace::new();
         workspace.add("second");
         let files = FaultyFiles::new(at, fault);
-        let result = depart(&files, &workspace, departure);
-        let context = format!("{fault:?} at step {at} of {}", departure.verb);
+        let result = move_plan(&files, &workspace, request);
+        let context = format!("{fault:?} at step {at} of {}", request.verb);
         check(&workspace, result.is_ok(), &context);
         if !files.has_struck() {
             assert!(result.is_ok(), "{context}");
-            assert!(at > 6, "a departure has more steps than {at}");
+            assert!(at > 6, "a request has more steps than {at}");
             return;
         }
     }
 }
 
-/// Checks what must hold after any fault: one whole plan with all its history, and the next departure works.
-fn check_aftermath(workspace: &Workspace, departure: Departure<'_>, was_told: bool, context: &str) {
-    let there = |n: usize| match departure.goal {
-        Goal::Path(path) => workspace.path().join(path),
-        Goal::Trash => workspace.path().join(format!(".planwright/trash/{n}/docs/plan.txt")),
+/// Checks what must hold after any fault: one whole plan with all its history, and the next request works.
+fn check_aftermath(workspace: &Workspace, request: PlanMoveRequest<'_>, was_told: bool, context: &str) {
+    let there = |n: usize| match request.target {
+        MoveTarget::Path(path) => workspace.path().join(path),
+        MoveTarget::Trash => workspace.path().join(format!(".planwright/trash/{n}/docs/plan.txt")),
     };
     let texts = |path: PathBuf| std::fs::read_to_string(path).ok().filter(|text| !text.is_empty());
     let (here, gone) = (texts(workspace.plan.clone()), texts(there(1)));
@@ -231,7 +228,7 @@ fn check_aftermath(workspace: &Workspace, departure: Departure<'_>, was_told: bo
     assert_eq!(here.clone().or(gone).as_deref(), Some("first\nsecond\n"), "{context}");
     assert!(!was_told || here.is_none(), "{context}: it was acknowledged");
     if here.is_some() {
-        depart(&DiskFiles, workspace, departure).unwrap_or_else(|error| panic!("{context}: {error}"));
+        move_plan(&DiskFiles, workspace, request).unwrap_or_else(|error| panic!("{context}: {error}"));
     }
     let landed: Vec<String> = verbs(&there(1))
         .into_iter()
@@ -247,16 +244,16 @@ fn check_aftermath(workspace: &Workspace, departure: Departure<'_>, was_told: bo
         .filter(|(_, outcome)| *outcome == ChangeOutcome::Landed)
         .map(|(verb, _)| verb)
         .collect();
-    assert_eq!(landed, ["add", departure.verb, "add"], "{context}");
+    assert_eq!(landed, ["add", request.verb, "add"], "{context}");
     assert_eq!(n_journals(workspace), 1, "{context}");
 }
 
 #[test]
 fn a_removal_stopped_at_any_step_loses_nothing() {
-    for departure in [archive(), delete()] {
+    for request in [archive(), delete()] {
         for fault in [Fault::Kill, Fault::PowerCut, Fault::Tear(0), Fault::Tear(50)] {
-            at_every_step(departure, fault, |workspace, was_told, context| {
-                check_aftermath(workspace, departure, was_told, context);
+            at_every_step(request, fault, |workspace, was_told, context| {
+                check_aftermath(workspace, request, was_told, context);
             });
         }
     }
@@ -266,11 +263,11 @@ fn a_removal_stopped_at_any_step_loses_nothing() {
 fn an_io_error_at_any_step_loses_nothing() {
     const ENOSPC: i32 = 28;
     const EACCES: i32 = 13;
-    for departure in [archive(), delete()] {
+    for request in [archive(), delete()] {
         for code in [ENOSPC, EACCES] {
             for fault in [Fault::Refuse(code), Fault::RefuseAll(code)] {
-                at_every_step(departure, fault, |workspace, was_told, context| {
-                    check_aftermath(workspace, departure, was_told, context);
+                at_every_step(request, fault, |workspace, was_told, context| {
+                    check_aftermath(workspace, request, was_told, context);
                 });
             }
         }
@@ -295,7 +292,7 @@ fn a_plan_deleted_during_writes_keeps_every_acknowledged_write() {
             })
             .collect();
         // The plan is deleted when one of these calls gets the lock.
-        while depart(&DiskFiles, &workspace, delete()).is_err() {}
+        while move_plan(&DiskFiles, &workspace, delete()).is_err() {}
         writers
             .into_iter()
             .map(|writer| writer.join().expect("it ends"))

@@ -3,13 +3,13 @@
 use std::path::Path;
 
 use planwright_run::files::DiskFiles;
-use planwright_run::journal::Header;
+use planwright_run::journal::JournalHeader;
 use planwright_run::runs::state::{RunState, TaskState, WorkProgress};
 use planwright_run::runs::{
-    AgentChoiceRecord, Approved, AttemptRecord, Begun, Drifted, Finished, IsolationMode, Merged, Outcome,
-    PlanEditRecord, ProcessStartRecord, Projected, Receipt, RemarkKind, RemarkRecord, RenamedTask, RequestRecord,
-    Resting, RunEndRecord, RunEvent, RunLog, RunRecord, RunStanding, SkippedTask, Spent, StopReason, Stopping,
-    TaskRecord, VerificationRecord, records,
+    AgentChoiceRecord, ApprovalRecord, AttemptEndRecord, AttemptRecord, DriftRecord, IsolationMode, LandingEndRecord,
+    Outcome, PlanEditRecord, PlanWriteRecord, ProcessStartRecord, Receipt, RemarkKind, RemarkRecord, RenamedTask,
+    RequestRecord, RetryWaitRecord, RunEndRecord, RunEvent, RunLog, RunRecord, RunStanding, RunStartRecord,
+    SkippedTask, Spent, StopReason, StopRecord, TaskRecord, VerificationRecord, records,
 };
 use planwright_testkit::torture::chance::Chance;
 
@@ -96,17 +96,17 @@ impl Random {
             n_attempts: self.below(3),
             milliseconds: self.below(1000),
         };
-        RunEvent::Begun(Box::new(Begun {
+        RunEvent::RunStarted(Box::new(RunStartRecord {
             n_tasks: self.below(6),
             isolation: Some(self.word(IsolationMode::of, &["shared", "worktrees", "elsewhere"])),
             earlier: self.some(earlier),
-            ..Begun::default()
+            ..RunStartRecord::default()
         }))
     }
 
     fn starting(&mut self) -> RunEvent {
         let agent = self.word(str::to_owned, &["one", "two", ""]);
-        RunEvent::Starting(AttemptRecord {
+        RunEvent::AttemptStarting(AttemptRecord {
             task: self.name(),
             attempt: self.number(),
             agent,
@@ -118,7 +118,7 @@ impl Random {
 
     fn finished(&mut self) -> RunEvent {
         let (milliseconds, limited_for) = (self.below(1000), self.below(100_000));
-        RunEvent::Finished(Finished {
+        RunEvent::AttemptEnded(AttemptEndRecord {
             task: self.name(),
             attempt: self.number(),
             outcome: self.outcome(),
@@ -128,14 +128,14 @@ impl Random {
             cost_usd: self.cost(),
             tokens: self.tokens(),
             limited_for: self.some(limited_for),
-            ..Finished::default()
+            ..AttemptEndRecord::default()
         })
     }
 
     fn edited(&mut self) -> RunEvent {
         let renamed = (0..self.below(3)).map(|_| RenamedTask::new(&self.name(), &self.name()));
         let renamed = renamed.collect();
-        RunEvent::Edited(PlanEditRecord {
+        RunEvent::PlanEdited(PlanEditRecord {
             what: "something".to_owned(),
             renamed,
             removed: (0..self.below(2)).map(|_| self.name()).collect(),
@@ -146,21 +146,21 @@ impl Random {
     fn of_attempt(&mut self) -> RunEvent {
         let (task, attempt) = (self.name(), self.number());
         match self.below(4) {
-            0 => RunEvent::Started(ProcessStartRecord {
+            0 => RunEvent::ProcessStarted(ProcessStartRecord {
                 task,
                 attempt,
                 pid: 7,
                 start_time: self.some("then".to_owned()),
                 fence: None,
             }),
-            1 => RunEvent::Merged(Merged {
+            1 => RunEvent::LandingEnded(LandingEndRecord {
                 task,
                 attempt,
                 passed: self.yes(),
                 why: self.some("conflict".to_owned()),
-                ..Merged::default()
+                ..LandingEndRecord::default()
             }),
-            2 => RunEvent::Drifted(Drifted {
+            2 => RunEvent::Drifted(DriftRecord {
                 task,
                 attempt,
                 files: vec!["file".to_owned()],
@@ -183,24 +183,24 @@ impl Random {
                 because: self.name(),
             }),
             1 => RunEvent::Review(TaskRecord { task }),
-            2 => RunEvent::Approved(Approved {
+            2 => RunEvent::Approved(ApprovalRecord {
                 task,
                 by: self.some("ann".to_owned()),
-                ..Approved::default()
+                ..ApprovalRecord::default()
             }),
-            3 => RunEvent::Resting(Resting {
+            3 => RunEvent::Resting(RetryWaitRecord {
                 task,
                 milliseconds: 5,
-                ..Resting::default()
+                ..RetryWaitRecord::default()
             }),
-            4 => RunEvent::Chosen(AgentChoiceRecord {
+            4 => RunEvent::AgentChosen(AgentChoiceRecord {
                 task,
                 cost_usd: self.cost(),
                 tokens: self.tokens(),
                 why: self.some("no answer".to_owned()),
                 ..AgentChoiceRecord::default()
             }),
-            _ => RunEvent::Projected(Projected {
+            _ => RunEvent::PlanWritten(PlanWriteRecord {
                 tasks: vec![task],
                 change: None,
             }),
@@ -212,16 +212,16 @@ impl Random {
             0 => self.begun(),
             1 => RunEvent::Paused(RequestRecord::default()),
             2 => RunEvent::Resumed(RequestRecord::default()),
-            3 => RunEvent::Stopping(Stopping {
+            3 => RunEvent::Stopping(StopRecord {
                 reason: self.word(StopReason::of, &["budget", "requested", "boredom"]),
-                ..Stopping::default()
+                ..StopRecord::default()
             }),
             4 => RunEvent::Remark(RemarkRecord {
                 text: "mind the gap".to_owned(),
                 task: None,
                 kind: Some(self.word(RemarkKind::of, &["fallback", "news"])),
             }),
-            _ => RunEvent::Ended(RunEndRecord {
+            _ => RunEvent::RunEnded(RunEndRecord {
                 standing: self.word(RunStanding::of, &["finished", "stuck", "bored"]),
                 unwritten: vec![self.name()],
                 ..RunEndRecord::default()
@@ -254,7 +254,7 @@ impl Random {
 #[test]
 fn a_replay_gives_the_state_of_the_run() {
     let folder = tempfile::tempdir().expect("a folder");
-    let header = Header {
+    let header = JournalHeader {
         path: "plan.json".to_owned(),
         id: None,
     };
@@ -316,7 +316,7 @@ fn a_log_from_before_the_enums_gives_the_same_state() {
         ),
         (8, 1, 0)
     );
-    assert!(state.tasks().iter().all(|task| task.is_projected));
+    assert!(state.tasks().iter().all(|task| task.is_in_plan_file));
     let killed = RunState::of(records.iter().take_while(|record| record.seq < 31));
     assert_eq!(killed.ended, None);
     let progress = ["t1", "t2", "t5"].map(|task| killed.task(task).expect("a task").progress());
@@ -324,7 +324,7 @@ fn a_log_from_before_the_enums_gives_the_same_state() {
         progress,
         [WorkProgress::Done, WorkProgress::Failed, WorkProgress::Running]
     );
-    assert!(!killed.task("t2").expect("a task").is_projected);
+    assert!(!killed.task("t2").expect("a task").is_in_plan_file);
     assert_eq!(killed.spent_until_last_record().n_attempts, 5);
 }
 
@@ -340,18 +340,18 @@ fn at(seq: u64, event: RunEvent) -> RunRecord {
 #[test]
 fn attempts_follow_their_task_when_an_edit_renames_it() {
     let starting = |task: &str, attempt| {
-        RunEvent::Starting(AttemptRecord {
+        RunEvent::AttemptStarting(AttemptRecord {
             task: task.to_owned(),
             attempt,
             ..AttemptRecord::default()
         })
     };
     let done = |task: &str, attempt| {
-        RunEvent::Finished(Finished {
+        RunEvent::AttemptEnded(AttemptEndRecord {
             task: task.to_owned(),
             attempt,
             outcome: Outcome::Done,
-            ..Finished::default()
+            ..AttemptEndRecord::default()
         })
     };
     let edited = PlanEditRecord {
@@ -362,7 +362,7 @@ fn attempts_follow_their_task_when_an_edit_renames_it() {
     let state = RunState::of(&[
         at(1, starting("1", 1)),
         at(2, starting("2", 1)),
-        at(3, RunEvent::Edited(edited)),
+        at(3, RunEvent::PlanEdited(edited)),
         // Both attempts are recorded with the names of their tasks when they started.
         at(4, done("1", 1)),
         at(5, starting("1", 2)),

@@ -4,12 +4,13 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use planwright_run::files::DiskFiles;
-use planwright_run::journal::Header;
+use planwright_run::journal::JournalHeader;
 use planwright_run::layout::{PlanPlace, make_state_folder};
 use planwright_run::review::{Review, ReviewError, ReviewVerdict, Reviewed, review};
 use planwright_run::revise::ChangeTarget;
 use planwright_run::runs::{
-    Approved, AttemptRecord, Finished, Outcome, Requests, RunEndRecord, RunEvent, RunLock, RunLog, RunPlace, TaskRecord,
+    ApprovalRecord, AttemptEndRecord, AttemptRecord, Outcome, Requests, RunEndRecord, RunEvent, RunLock, RunLog,
+    RunPlace, TaskRecord,
 };
 use planwright_run::store::{PlanFile, history};
 
@@ -48,7 +49,7 @@ impl Workspace {
     /// Writes the log of a run by hand.
     fn run(&self, time: &str, plan: &str, events: &[RunEvent]) -> RunPlace {
         let run = RunPlace::create(&DiskFiles, &self.place.root, time).expect("a run");
-        let header = Header {
+        let header = JournalHeader {
             path: plan.to_owned(),
             id: None,
         };
@@ -92,7 +93,7 @@ impl Workspace {
 }
 
 fn starting(task: &str) -> RunEvent {
-    RunEvent::Starting(AttemptRecord {
+    RunEvent::AttemptStarting(AttemptRecord {
         task: task.to_owned(),
         attempt: 1,
         ..AttemptRecord::default()
@@ -100,13 +101,13 @@ fn starting(task: &str) -> RunEvent {
 }
 
 fn finished(task: &str, outcome: &str) -> RunEvent {
-    RunEvent::Finished(Finished {
+    RunEvent::AttemptEnded(AttemptEndRecord {
         task: task.to_owned(),
         attempt: 1,
         outcome: Outcome::of(outcome),
         output: Some("built it".to_owned()),
         files: vec!["src/a.rs".to_owned()],
-        ..Finished::default()
+        ..AttemptEndRecord::default()
     })
 }
 
@@ -115,15 +116,15 @@ fn to_review(task: &str) -> RunEvent {
 }
 
 fn approved(task: &str) -> RunEvent {
-    RunEvent::Approved(Approved {
+    RunEvent::Approved(ApprovalRecord {
         task: task.to_owned(),
         by: None,
-        ..Approved::default()
+        ..ApprovalRecord::default()
     })
 }
 
 fn ended() -> RunEvent {
-    RunEvent::Ended(RunEndRecord::default())
+    RunEvent::RunEnded(RunEndRecord::default())
 }
 
 fn left_for_review(task: &str) -> Vec<RunEvent> {

@@ -3,24 +3,25 @@
 use std::path::{Path, PathBuf};
 
 use planwright_run::files::{DiskFiles, Files};
-use planwright_run::journal::{Header, JournalError, UnknownRecord};
+use planwright_run::journal::{JournalError, JournalHeader, UnknownRecord};
 use planwright_run::runs::{
-    AttemptRecord, Begun, Finished, Follower, Outcome, RunEvent, RunLog, RunPlace, RunRecord, list, records,
+    AttemptEndRecord, AttemptRecord, Follower, Outcome, RunEvent, RunLog, RunPlace, RunRecord, RunStartRecord, list,
+    records,
 };
 
 use crate::faulty::{Fault, FaultyFiles};
 
 const TIME: &str = "2026-11-16T04:00:00.000Z";
 
-fn header() -> Header {
-    Header {
+fn header() -> JournalHeader {
+    JournalHeader {
         path: "tasks.json".to_owned(),
         id: Some("run-1".to_owned()),
     }
 }
 
 fn starting(task: &str) -> RunEvent {
-    RunEvent::Starting(AttemptRecord {
+    RunEvent::AttemptStarting(AttemptRecord {
         task: task.to_owned(),
         attempt: 1,
         agent: "mock".to_owned(),
@@ -29,13 +30,13 @@ fn starting(task: &str) -> RunEvent {
 }
 
 fn finished(task: &str) -> RunEvent {
-    RunEvent::Finished(Finished {
+    RunEvent::AttemptEnded(AttemptEndRecord {
         task: task.to_owned(),
         attempt: 1,
         outcome: Outcome::of("done"),
         cost_usd: Some(0.25),
         tokens: Some([10, 20]),
-        ..Finished::default()
+        ..AttemptEndRecord::default()
     })
 }
 
@@ -48,11 +49,11 @@ fn write(files: &dyn Files, path: &Path) -> Result<(), JournalError> {
     let mut log = RunLog::begin(files, path, &header())?;
     log.add(
         TIME,
-        &RunEvent::Begun(Box::new(Begun {
+        &RunEvent::RunStarted(Box::new(RunStartRecord {
             pid: 7,
             slots: 2,
             n_tasks: 2,
-            ..Begun::default()
+            ..RunStartRecord::default()
         })),
     )?;
     log.add(TIME, &starting("a"))?;
@@ -77,7 +78,7 @@ fn committed_records_are_read_back() {
     let found = records(&DiskFiles, &path).expect("read");
     assert_eq!(names(&found), ALL);
     assert!(found.iter().map(|record| record.seq).eq(1..=5));
-    let RunEvent::Finished(last) = &found[4].event else {
+    let RunEvent::AttemptEnded(last) = &found[4].event else {
         panic!("{found:?}");
     };
     assert_eq!(

@@ -11,8 +11,8 @@ use planwright_core::plan::State;
 use planwright_core::plan::lifecycle::{OnFailure, Slots};
 use planwright_core::schedule::{Job, Jobs, Policy, Schedule, ScheduleAction, ScheduleEvent, ScheduleStatus};
 use planwright_run::files::DiskFiles;
-use planwright_run::journal::{ChangeOutcome, Header, JournalError};
-use planwright_run::runs::{self, AttemptRecord, Finished, RunEvent, RunLog, VerificationRecord};
+use planwright_run::journal::{ChangeOutcome, JournalError, JournalHeader};
+use planwright_run::runs::{self, AttemptEndRecord, AttemptRecord, RunEvent, RunLog, VerificationRecord};
 use planwright_testkit::torture::chance::Chance;
 
 use crate::faulty::{Fault, FaultyFiles};
@@ -168,7 +168,7 @@ impl World {
     }
 
     fn open_log<'f>(&self, files: &'f FaultyFiles) -> Result<RunLog<'f>, Stopped> {
-        let header = Header {
+        let header = JournalHeader {
             path: "docs/plan.txt".to_owned(),
             id: None,
         };
@@ -318,7 +318,7 @@ fn line_of(task: u32) -> String {
 }
 
 fn starting(task: u32, attempt: u32) -> RunEvent {
-    RunEvent::Starting(AttemptRecord {
+    RunEvent::AttemptStarting(AttemptRecord {
         task: task.to_string(),
         attempt,
         agent: "nobody".to_owned(),
@@ -327,11 +327,11 @@ fn starting(task: u32, attempt: u32) -> RunEvent {
 }
 
 fn finished(task: u32, attempt: u32, is_done: bool) -> RunEvent {
-    RunEvent::Finished(Finished {
+    RunEvent::AttemptEnded(AttemptEndRecord {
         task: task.to_string(),
         attempt,
         outcome: runs::Outcome::of(if is_done { "done" } else { "failed" }),
-        ..Finished::default()
+        ..AttemptEndRecord::default()
     })
 }
 

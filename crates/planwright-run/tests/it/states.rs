@@ -2,9 +2,9 @@
 
 use planwright_run::runs::state::{Counts, RunState, TaskRun};
 use planwright_run::runs::{
-    Approved, AttemptRecord, Begun, Finished, Merged, Outcome, ProcessStartRecord, Projected, Receipt, RemarkRecord,
-    RequestRecord, Resting, RunEndRecord, RunEvent, RunRecord, RunStanding, SkippedTask, TaskRecord,
-    VerificationRecord,
+    ApprovalRecord, AttemptEndRecord, AttemptRecord, LandingEndRecord, Outcome, PlanWriteRecord, ProcessStartRecord,
+    Receipt, RemarkRecord, RequestRecord, RetryWaitRecord, RunEndRecord, RunEvent, RunRecord, RunStanding,
+    RunStartRecord, SkippedTask, TaskRecord, VerificationRecord,
 };
 
 /// Returns records one second apart.
@@ -22,16 +22,16 @@ fn state_of(events: Vec<RunEvent>) -> RunState {
 }
 
 fn begun(n_tasks: u64) -> RunEvent {
-    RunEvent::Begun(Box::new(Begun {
+    RunEvent::RunStarted(Box::new(RunStartRecord {
         pid: 7,
         slots: 2,
         n_tasks,
-        ..Begun::default()
+        ..RunStartRecord::default()
     }))
 }
 
 fn starting(task: &str, attempt: u32) -> RunEvent {
-    RunEvent::Starting(AttemptRecord {
+    RunEvent::AttemptStarting(AttemptRecord {
         task: task.to_owned(),
         attempt,
         agent: "mock".to_owned(),
@@ -41,13 +41,13 @@ fn starting(task: &str, attempt: u32) -> RunEvent {
 }
 
 fn finished(task: &str, attempt: u32, outcome: &str) -> RunEvent {
-    RunEvent::Finished(Finished {
+    RunEvent::AttemptEnded(AttemptEndRecord {
         task: task.to_owned(),
         attempt,
         outcome: Outcome::of(outcome),
         cost_usd: Some(0.25),
         tokens: Some([100, 10]),
-        ..Finished::default()
+        ..AttemptEndRecord::default()
     })
 }
 
@@ -67,7 +67,7 @@ fn verified(task: &str, attempt: u32, passed: bool, n_receipts: usize) -> RunEve
 }
 
 fn ended() -> RunEvent {
-    RunEvent::Ended(RunEndRecord {
+    RunEvent::RunEnded(RunEndRecord {
         standing: RunStanding::of("finished"),
         ..RunEndRecord::default()
     })
@@ -120,7 +120,7 @@ fn a_failed_verification_is_a_failed_attempt() {
         failed.task("a").and_then(TaskRun::why),
         Some("`cargo test` ended with exit 101")
     );
-    let resting = Resting {
+    let resting = RetryWaitRecord {
         task: "a".to_owned(),
         attempt: 1,
         milliseconds: 500,
@@ -157,7 +157,7 @@ fn a_task_without_a_passed_command_is_unverified() {
 
 #[test]
 fn writing_the_plan_file_changes_no_task_state() {
-    let projected = RunEvent::Projected(Projected {
+    let projected = RunEvent::PlanWritten(PlanWriteRecord {
         tasks: vec!["a".to_owned(), "unknown".to_owned()],
         change: Some(1),
     });
@@ -176,7 +176,7 @@ fn tasks_running_at_the_end_of_the_run_are_interrupted() {
         start_time: None,
         fence: None,
     };
-    events.push(RunEvent::Started(started));
+    events.push(RunEvent::ProcessStarted(started));
     events.push(begun(3));
     let again = state_of(events.clone());
     assert_eq!(
@@ -225,10 +225,10 @@ fn reviews_skips_pauses_and_remarks_are_recorded() {
     );
     assert_eq!(paused.remarks.len(), 1);
     events.push(RunEvent::Resumed(RequestRecord::default()));
-    events.push(RunEvent::Approved(Approved {
+    events.push(RunEvent::Approved(ApprovalRecord {
         task: "a".to_owned(),
         by: None,
-        ..Approved::default()
+        ..ApprovalRecord::default()
     }));
     let approved = state_of(events);
     assert_eq!((state(&approved, "a"), approved.paused.is_none()), ("done", true));
@@ -237,13 +237,13 @@ fn reviews_skips_pauses_and_remarks_are_recorded() {
 
 #[test]
 fn a_conflict_fails_the_task() {
-    let merged = RunEvent::Merged(Merged {
+    let merged = RunEvent::LandingEnded(LandingEndRecord {
         task: "a".to_owned(),
         attempt: 1,
         branch: "planwright/a".to_owned(),
         passed: false,
         why: Some("conflict in `x`".to_owned()),
-        ..Merged::default()
+        ..LandingEndRecord::default()
     });
     let failed = state_of(vec![
         starting("a", 1),

@@ -12,7 +12,7 @@ use planwright_core::inspect::inspect;
 use planwright_core::text::SourceText;
 use serde_json::Value;
 
-use super::account::{ContestAccount, Promise};
+use super::contest_report::{ContestReport, Promise};
 use super::plans::{ByHand, Contended, place};
 use super::{Arena, BOUND};
 
@@ -43,8 +43,8 @@ impl RandomNumbers {
 }
 
 impl Arena {
-    fn account<T>(&self, note: impl FnOnce(&mut ContestAccount) -> T) -> T {
-        note(&mut self.account.lock().unwrap_or_else(|poisoned| poisoned.into_inner()))
+    fn report<T>(&self, note: impl FnOnce(&mut ContestReport) -> T) -> T {
+        note(&mut self.report.lock().unwrap_or_else(|poisoned| poisoned.into_inner()))
     }
 
     /// Runs a command to its end; one that takes too long is killed and counted.
@@ -60,23 +60,23 @@ impl Arena {
         let mut child = match child {
             Ok(child) => child,
             Err(error) => {
-                self.account(|account| account.fault(format!("{args:?} did not start: {error}")));
+                self.report(|report| report.fault(format!("{args:?} did not start: {error}")));
                 return None;
             }
         };
         while matches!(child.try_wait(), Ok(None)) {
             if began.elapsed() > BOUND {
                 child.kill().ok();
-                self.account(|account| {
-                    account.n_stuck += 1;
-                    account.fault(format!("{args:?} took more than {BOUND:?}"));
+                self.report(|report| {
+                    report.n_stuck += 1;
+                    report.fault(format!("{args:?} took more than {BOUND:?}"));
                 });
             }
             std::thread::sleep(GLANCE);
         }
         let output = child.wait_with_output().ok()?;
         let ended = Instant::now();
-        self.account(|account| account.waited(ended - began));
+        self.report(|report| report.waited(ended - began));
         Some((output, began, ended))
     }
 
@@ -179,14 +179,14 @@ fn attempt(
     let (output, began, ended) = arena.does(&args)?;
     let answer: Option<Value> = serde_json::from_slice(&output.stdout).ok();
     let status = output.status.code();
-    arena.account(|account| match status {
+    arena.report(|report| match status {
         Some(0) => {
             let Some(answer) = answer else {
-                account.fault(format!("{args:?} answers nothing that can be read"));
+                report.fault(format!("{args:?} answers nothing that can be read"));
                 return None;
             };
             let Some(change) = answer["change"].as_u64() else {
-                account.n_nothing += 1;
+                report.n_nothing += 1;
                 return None;
             };
             let word = |value: &Value, key: &str| value[key].as_str().unwrap_or_default().to_owned();
@@ -206,7 +206,7 @@ fn attempt(
                 by: by.to_owned(),
                 claim: change,
             });
-            account.promises.push(Promise {
+            report.promises.push(Promise {
                 plan: plan.path,
                 verb: verb.to_owned(),
                 by: by.to_owned(),
@@ -229,17 +229,17 @@ fn attempt(
         }
         // The task's state or its holder does not allow it.
         Some(1) => {
-            account.n_refused += 1;
+            report.n_refused += 1;
             None
         }
         status => {
             let said = String::from_utf8_lossy(&output.stderr).into_owned();
             // A command that gives way to an editor that writes without a pause reports that, and has written nothing.
             if plan.by_hand.is_some() && said.contains("keeps being changed") {
-                account.n_gave_way += 1;
+                report.n_gave_way += 1;
                 return None;
             }
-            account.fault(format!("{args:?} ends with {status:?}: {said}"));
+            report.fault(format!("{args:?} ends with {status:?}: {said}"));
             None
         }
     })
@@ -259,15 +259,15 @@ fn run_once(arena: &Arena, plan: &Contended) {
         .current_dir(&arena.root)
         .stdin(Stdio::null())
         .output();
-    arena.account(|account| match child {
-        Ok(output) if output.status.success() => account.n_runs += 1,
-        Ok(output) => account.fault(format!(
+    arena.report(|report| match child {
+        Ok(output) if output.status.success() => report.n_runs += 1,
+        Ok(output) => report.fault(format!(
             "the run of {} ends with {:?}: {}",
             plan.path,
             output.status.code(),
             String::from_utf8_lossy(&[output.stdout, output.stderr].concat())
         )),
-        Err(error) => account.fault(format!("a run did not start: {error}")),
+        Err(error) => report.fault(format!("a run did not start: {error}")),
     });
 }
 
@@ -285,7 +285,7 @@ pub(super) fn read(arena: &Arena) {
             let text = match fs::read_to_string(place(&arena.root, plan)) {
                 Ok(text) => text,
                 Err(error) => {
-                    arena.account(|account| account.invalid(format!("{} cannot be read: {error}", plan.path)));
+                    arena.report(|report| report.invalid(format!("{} cannot be read: {error}", plan.path)));
                     continue;
                 }
             };
@@ -295,10 +295,10 @@ pub(super) fn read(arena: &Arena) {
                 ..Choice::by_content(&facts)
             };
             let n_errors = inspect(&SourceText::new(text.as_str()), &choice).count(Severity::Error);
-            arena.account(|account| {
-                account.n_read += 1;
+            arena.report(|report| {
+                report.n_read += 1;
                 if n_errors > 0 {
-                    account.invalid(format!("{} has {n_errors} errors:\n{text}", plan.path));
+                    report.invalid(format!("{} has {n_errors} errors:\n{text}", plan.path));
                 }
             });
         }
@@ -318,11 +318,11 @@ pub(super) fn look(arena: &Arena) {
                 let Some((output, ..)) = arena.does(&args) else {
                     continue;
                 };
-                arena.account(|account| {
-                    account.n_looked += 1;
+                arena.report(|report| {
+                    report.n_looked += 1;
                     if !output.status.success() {
                         let said = String::from_utf8_lossy(&output.stdout).into_owned();
-                        account.invalid(format!("{args:?} ends with {:?}: {said}", output.status.code()));
+                        report.invalid(format!("{args:?} ends with {:?}: {said}", output.status.code()));
                     }
                 });
             }
@@ -348,12 +348,12 @@ pub(super) fn edit_by_hand(arena: &Arena, plan: &Contended) {
             Ok(found) if found == n_edits => {
                 n_edits += 1;
                 may_be_there = false;
-                arena.account(|account| account.n_by_hand += 1);
+                arena.report(|report| report.n_by_hand += 1);
             }
             Ok(found) => {
-                arena.account(|account| {
-                    account.n_by_hand_lost += 1;
-                    account.fault(format!("edit {n_edits} of {} is gone: it says {found}", plan.path));
+                arena.report(|report| {
+                    report.n_by_hand_lost += 1;
+                    report.fault(format!("edit {n_edits} of {} is gone: it says {found}", plan.path));
                 });
                 n_edits = found;
             }

@@ -3,8 +3,8 @@
 //! All of them are real processes of the real binary. The report of a process counts only if the plan, its history and the ledger
 //! of the agents agree with it in the end.
 
-mod account;
 mod actors;
+mod contest_report;
 mod plans;
 
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-pub use account::ContestAccount;
+pub use contest_report::ContestReport;
 use plans::{Contended, KINDS};
 
 use crate::TempFolder;
@@ -42,12 +42,12 @@ struct Arena {
     ends: Instant,
     /// Set when all writers have ended.
     is_over: AtomicBool,
-    account: Mutex<ContestAccount>,
+    report: Mutex<ContestReport>,
 }
 
 impl Contest<'_> {
-    /// Runs the contest, and returns the account of it.
-    pub fn run(&self) -> std::io::Result<ContestAccount> {
+    /// Runs the contest, and returns the report of it.
+    pub fn run(&self) -> std::io::Result<ContestReport> {
         let folder = TempFolder::new()?;
         let arena = Arena {
             binary: self.binary.to_owned(),
@@ -55,7 +55,7 @@ impl Contest<'_> {
             plans: plans::write(&folder, self.binary)?,
             ends: Instant::now() + self.duration,
             is_over: AtomicBool::new(false),
-            account: Mutex::default(),
+            report: Mutex::default(),
         };
         std::thread::scope(|scope| {
             let writers: Vec<_> = (0..N_WRITERS)
@@ -86,12 +86,12 @@ impl Contest<'_> {
             arena.is_over.store(true, std::sync::atomic::Ordering::SeqCst);
         });
         actors::finish(&arena);
-        let mut account = arena
-            .account
+        let mut report = arena
+            .report
             .into_inner()
             .unwrap_or_else(|poisoned| poisoned.into_inner());
-        account.settle(&arena.plans, &arena.binary, &arena.root);
-        Ok(account)
+        report.settle(&arena.plans, &arena.binary, &arena.root);
+        Ok(report)
     }
 }
 

@@ -3,7 +3,7 @@
 use planwright_run::clock;
 use planwright_run::config::units;
 
-use crate::face::{Failure, Result};
+use crate::failure::{Failure, Result};
 
 /// Returns when a claim with a lease expires, as RFC 3339 in UTC.
 pub fn lease_end(lease: Option<&str>) -> Result<Option<String>> {

@@ -11,11 +11,12 @@ use planwright_run::shell::argument;
 use planwright_run::user::user;
 use serde::{Deserialize, Serialize};
 
-use crate::face::{Exit, Workspace};
+use crate::failure::Exit;
 use crate::json::ClaimReport;
 use crate::plans::PlanAccess;
 use crate::text::{cut, one_line, printable, shown_name, some_of, unified_diff};
 use crate::verification::VerifiedReport;
+use crate::workspace::Workspace;
 
 /// How many names of tasks stand in a line.
 const MOST_NAMES: usize = 8;

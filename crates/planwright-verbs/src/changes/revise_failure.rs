@@ -19,7 +19,7 @@ use planwright_run::runs::holder;
 use planwright_run::shell::{argument, with_pack, with_plan};
 use planwright_run::store::load;
 
-use crate::face::{Drawn, Evidence, Failure, Result};
+use crate::failure::{Drawn, Evidence, Failure, Result};
 use crate::plans::{FoundPlan, review_commands, several_tasks, unknown_task, unreadable_task};
 use crate::text::{cut, one_line, printable, shown_name};
 
@@ -66,7 +66,7 @@ pub fn revise_failure(found: &FoundPlan, error: &ReviseError) -> Failure {
             "compare your text with the plan file, and edit it again",
         ),
         ReviseError::EditedSince { change, missing } => edited_since(change, missing.as_deref()),
-        ReviseError::InTheWay { problem, source } => {
+        ReviseError::ProblemInText { problem, source } => {
             let evidence = Evidence {
                 path: found.path.to_string_lossy().into_owned(),
                 source: source.clone(),
@@ -243,7 +243,7 @@ pub fn wrong_dialect(found: &FoundPlan, error: &ReviseError) -> Option<Failure> 
             | ReviseError::SeveralTasks { .. }
             | ReviseError::NothingReady
             | ReviseError::Problem(_)
-            | ReviseError::InTheWay { .. }
+            | ReviseError::ProblemInText { .. }
     );
     let source = is_about_plan.then(|| load(&found.path).ok()).flatten()?.source;
     let own = inspect_file(&source, Some(&found.path), None).inspection.dialect?;

@@ -7,8 +7,9 @@ use planwright_run::revise::{ReviseError, edit, task_named};
 use serde::Deserialize;
 
 use super::{ChangeMode, ChangeReport, ChangeWords, refuse_in_review, revise_failure};
-use crate::face::{Result, Workspace};
+use crate::failure::Result;
 use crate::plans::PlanChoice;
+use crate::workspace::Workspace;
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "snake_case")]

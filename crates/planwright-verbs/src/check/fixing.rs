@@ -10,7 +10,7 @@ use planwright_core::text::SourceText;
 use planwright_run::journal::{ChangeRecord, JournalRepair, plan_id};
 use planwright_run::store::{PlanFile, PreparedChange, Store, StoreError, UpdateError, replace};
 
-use crate::face::Result;
+use crate::failure::Result;
 
 /// A file and its fixed text.
 pub(super) struct Fixing {

@@ -19,17 +19,18 @@ use planwright_run::store::{self, LoadError};
 use planwright_run::workspace::{archive_path, plans_below, root_of, slashed, without_excluded};
 use serde::{Deserialize, Serialize};
 
-use crate::face::{Exit, Failure, FileFindings, Result, Workspace};
+use crate::failure::{Exit, Failure, Result};
 use crate::json::DiagnosticReport;
 use crate::plans::{CREATE_PLAN, dialect_named, file_before};
 use crate::text::unified_diff;
+use crate::workspace::{FileFindings, Workspace};
 
 use fixing::{Fixing, write_all};
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct CheckRequest {
-    /// Files, folders to search, or `-` for the input of the face. Empty: the folder of the workspace.
+    /// Files, folders to search, or `-` for the input of the caller. Empty: the folder of the workspace.
     pub paths: Vec<PathBuf>,
     /// The dialect to read every file in, if the user forces one.
     pub dialect: Option<String>,

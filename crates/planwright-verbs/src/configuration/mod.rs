@@ -12,9 +12,10 @@ use planwright_run::store::LoadError;
 
 pub use self::fence_support::FenceSupport;
 
-use crate::face::{Exit, Failure, FileFindings, Result, Workspace, from_here};
+use crate::failure::{Exit, Failure, Result};
 use crate::plans::FoundPlan;
 use crate::text::count;
+use crate::workspace::{FileFindings, Workspace, from_here};
 
 /// Returns the findings about each file, variable and flag of a configuration.
 pub fn findings_of(configuration: &Configuration) -> Vec<FileFindings> {

@@ -15,11 +15,12 @@ use serde::{Deserialize, Serialize};
 pub use self::overview::DoctorFact;
 use self::overview::facts;
 use crate::configuration::FenceSupport;
-use crate::face::{Exit, Result, Workspace, from_here};
+use crate::failure::{Exit, Result};
 use crate::json::RangeReport;
 use crate::plans::PlanChoice;
 use crate::run_plan::{RunObstacle, RunPlanRequest, obstacle};
 use crate::verification::VerificationObserver;
+use crate::workspace::{Workspace, from_here};
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]

@@ -15,7 +15,7 @@ use planwright_run::programs::command;
 use planwright_run::shell::command_line;
 use serde::Serialize;
 
-use crate::face::Result;
+use crate::failure::Result;
 use crate::text::{count, cut, one_line};
 use crate::verification::{Trial, TrialResult, VerificationObserver, is_program_found};
 

@@ -9,9 +9,10 @@ use planwright_run::store::{self, CreateError, LoadError};
 use planwright_run::workspace::root_of;
 use serde::Serialize;
 
-use crate::face::{Failure, Result, Workspace, from_here};
+use crate::failure::{Failure, Result};
 use crate::plans::FoundPlan;
 use crate::text::one_line;
+use crate::workspace::{Workspace, from_here};
 
 /// The text that the user changes.
 #[derive(Serialize)]

@@ -21,9 +21,10 @@ pub use self::editor_file::{EditForm, EditorFile};
 use self::form_edits::{FormEdits, field_changes};
 use self::task_form::{FormFields, SpecialFields, form_of, parse};
 use crate::changes::{ChangeMode, ChangeReport, ChangeWords, diff_of, refuse_in_review, revise_failure};
-use crate::face::{Drawn, Evidence, Failure, Result, Workspace};
+use crate::failure::{Drawn, Evidence, Failure, Result};
 use crate::plans::{FoundPlan, PlanChoice, plan_before_task};
 use crate::text::{one_line, shown_name};
+use crate::workspace::Workspace;
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]

@@ -5,7 +5,7 @@ use planwright_run::config::presets::{PRESET_NAMES, PRESETS};
 use planwright_run::programs::program;
 use serde::Serialize;
 
-use crate::face::{Failure, Result};
+use crate::failure::{Failure, Result};
 
 /// An agent command line on `PATH`.
 #[derive(Serialize)]

@@ -22,9 +22,10 @@ use self::config_text::{Settings, VERIFY_REMARK, config_text, every_setting};
 pub use self::verification::TriedCommand;
 use self::verification::try_all;
 use crate::configuration::refuse_unsound;
-use crate::face::{Failure, Result, Workspace, from_here};
+use crate::failure::{Failure, Result};
 use crate::text::unified_diff;
 use crate::verification::VerificationObserver;
+use crate::workspace::{Workspace, from_here};
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]

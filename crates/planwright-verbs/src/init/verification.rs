@@ -8,7 +8,7 @@ use planwright_run::setup::candidates::{self, Candidates};
 use planwright_run::shell::command_line;
 use serde::Serialize;
 
-use crate::face::Result;
+use crate::failure::Result;
 use crate::verification::{Trial, TrialEnd, TrialResult, VerificationObserver, is_program_found};
 
 /// A command that may verify work, and its trial result.

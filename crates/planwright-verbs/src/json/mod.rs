@@ -8,7 +8,7 @@ use planwright_core::text::{LineIndex, Span};
 use serde::Serialize;
 
 pub use self::values::{Members, Written};
-use crate::face::Failure;
+use crate::failure::Failure;
 
 /// The output of every failed verb with `--json`.
 #[derive(Serialize)]

@@ -8,11 +8,12 @@ use std::time::Duration;
 
 use self::post_merge::after_landing;
 use crate::configuration::sound_config;
-use crate::face::{Failure, Result, Workspace};
+use crate::failure::{Failure, Result};
 use crate::plans::{open_file, refuse_in_attempt};
 use crate::run_history::{RunScope, RunStatus, judged};
 use crate::text::{count, one_line, short_commit, shown_name, some_of};
 use crate::verification::VerificationObserver;
+use crate::workspace::Workspace;
 use planwright_core::plan::State;
 use planwright_run::checkout_home::CheckoutHome;
 use planwright_run::clock;
@@ -26,7 +27,7 @@ use planwright_run::journal::Receipt;
 use planwright_run::layout::PlanPlace;
 use planwright_run::lock::{self, LockError, LockHolder, PlanLock};
 use planwright_run::runs::state::{RunState, TaskRun, TaskState};
-use planwright_run::runs::{Conditions, SeenRun};
+use planwright_run::runs::{FixedSettings, SeenRun};
 use planwright_run::shell::argument;
 use planwright_run::verify;
 use planwright_run::worker::Workers;
@@ -82,7 +83,7 @@ pub struct LandedReceipt {
 
 struct Landing {
     run: SeenRun,
-    conditions: Conditions,
+    conditions: FixedSettings,
     repository: Repository,
     own: OwnFiles,
     config: Config,
@@ -425,7 +426,7 @@ impl Landing {
                     argument(&self.into)
                 ),
             )),
-            Err(error @ GitError::InTheWay { .. }) => Err(Failure::problem(
+            Err(error @ GitError::WouldOverwrite { .. }) => Err(Failure::problem(
                 format!("the result cannot be checked out: {error}"),
                 "move those files away, and land again",
             )),
@@ -474,7 +475,7 @@ fn gone(branch: &str, state: &RunState) -> Failure {
 }
 
 /// Returns the requested run: by its id or a prefix of one, otherwise the newest one of a plan or of the workspace.
-fn run_of(workspace: &Workspace, what: Option<&str>) -> Result<(SeenRun, RunState, Conditions)> {
+fn run_of(workspace: &Workspace, what: Option<&str>) -> Result<(SeenRun, RunState, FixedSettings)> {
     let is_id = |what: &&str| what.len() >= 8 && what.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-');
     let Some(id) = what.filter(is_id) else {
         return newest_run(&RunScope::of(workspace, what)?);
@@ -491,7 +492,7 @@ fn run_of(workspace: &Workspace, what: Option<&str>) -> Result<(SeenRun, RunStat
 }
 
 /// Returns the newest run with its own branch.
-fn newest_run(scope: &RunScope) -> Result<(SeenRun, RunState, Conditions)> {
+fn newest_run(scope: &RunScope) -> Result<(SeenRun, RunState, FixedSettings)> {
     let mut has_run = false;
     for run in scope.runs()?.flatten() {
         let Ok((state, standing)) = judged(&run) else {

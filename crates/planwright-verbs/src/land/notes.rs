@@ -1,9 +1,9 @@
 //! Notes about a landing: tasks that are no longer done, and work of other plans.
 
-use crate::face::Workspace;
 use crate::plans::open_file;
 use crate::run_history::{RunScope, judged};
 use crate::text::{count, one_line, shown_name, some_of};
+use crate::workspace::Workspace;
 use planwright_core::plan::State;
 use planwright_run::runs::state::{TaskRun, TaskState};
 use planwright_run::shell::argument;

@@ -8,8 +8,8 @@ use planwright_run::engine;
 use planwright_run::git::Repository;
 use planwright_run::worker::{ProcessMark, Workers};
 
-use crate::face::Workspace;
 use crate::text::one_line;
+use crate::workspace::Workspace;
 
 /// Runs the hook, and reports its failure. The work has already landed.
 pub(crate) fn after_landing(

@@ -2,10 +2,11 @@
 
 use std::path::Path;
 
-use crate::face::{Failure, Result, Workspace};
+use crate::failure::{Failure, Result};
 use crate::plans::open_file;
 use crate::text::one_line;
 use crate::verification::{Series, VerificationObserver, fence_of};
+use crate::workspace::Workspace;
 use planwright_run::caller;
 use planwright_run::checkout_home::CheckoutHome;
 use planwright_run::config;

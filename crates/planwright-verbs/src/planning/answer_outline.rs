@@ -15,8 +15,9 @@ use planwright_run::store::{self, CreateError};
 use serde::Serialize;
 
 use super::{NamedText, evidence};
-use crate::face::{Failure, Workspace, from_here};
+use crate::failure::Failure;
 use crate::text::one_line;
+use crate::workspace::{Workspace, from_here};
 
 #[derive(Serialize)]
 pub struct OutlineRow {
@@ -48,7 +49,7 @@ pub struct OutlineReading<'a> {
 pub enum Confirmation {
     Yes,
     No,
-    /// The face cannot ask.
+    /// The caller cannot ask.
     CannotAsk,
 }
 
@@ -99,7 +100,7 @@ pub(crate) fn other_notes(notes: &[Diagnostic]) -> Vec<Diagnostic> {
     notes.iter().filter(is_other).cloned().collect()
 }
 
-/// Returns why an answer is not imported. Saves an answer from the input of the face.
+/// Returns why an answer is not imported. Saves an answer from the input of the caller.
 pub(crate) fn refused_answer(workspace: &Workspace, answer: &NamedText, mut found: Vec<Diagnostic>) -> Failure {
     // The advice of the first finding is printed once, at the bottom.
     let first = found.iter_mut().find(|found| !found.help.is_empty());

@@ -19,12 +19,13 @@ use planwright_run::store::{self, CreateError};
 use serde::Serialize;
 
 use super::OutlineRow;
-use crate::face::{Drawn, Evidence, Failure, Result, Workspace, fix_first, from_here};
+use crate::failure::{Drawn, Evidence, Failure, Result, fix_first};
 use crate::json::DiagnosticReport;
 use crate::plans::{candidates, plans_titled};
 use crate::text::{one_line, printable, some_of, unified_diff};
+use crate::workspace::{Workspace, from_here};
 
-/// A text named by a request: a file, or the input of the face.
+/// A text named by a request: a file, or the input of the caller.
 pub struct NamedText {
     /// Its path as shown; `-` for the input.
     pub path: PathBuf,
@@ -83,7 +84,7 @@ impl NamedText {
     }
 }
 
-/// Returns whether a request names the input of the face.
+/// Returns whether a request names the input of the caller.
 pub fn is_input(named: &Path) -> bool {
     named == Path::new("-")
 }
@@ -253,7 +254,7 @@ pub fn session_file(dialect: &dyn Dialect, session: &str) -> Result<PathBuf> {
     Ok(home.join(place(&id.to_string())))
 }
 
-/// Findings about a text, for faces that draw excerpts.
+/// Findings about a text, for callers that draw excerpts.
 pub struct SourceFindings {
     /// The path of the text as shown.
     pub path: PathBuf,

@@ -8,7 +8,7 @@ use planwright_run::inspect_file::inspect_file;
 use planwright_run::store;
 use planwright_run::workspace::plans_at_home;
 
-use crate::face::Result;
+use crate::failure::Result;
 use crate::plans::dialect_named;
 
 /// Returns the dialect of a new plan: the one in `--dialect`, otherwise the default of the workspace.

@@ -1,4 +1,4 @@
-//! How a face observes planning: it receives events, may cancel the verb, and answers questions.
+//! How a caller observes planning: it receives events, may cancel the verb, and answers questions.
 
 use std::io;
 use std::time::Duration;
@@ -7,7 +7,9 @@ use planwright_core::diagnostic::Diagnostic;
 use planwright_run::agent_query::AgentQueryError;
 
 use super::OutlineObserver;
-use crate::face::{CancelToken, Exit, Failure, Workspace};
+use crate::cancel::CancelToken;
+use crate::failure::{Exit, Failure};
+use crate::workspace::Workspace;
 
 /// An event while agents are asked for a plan.
 pub enum PlanningEvent<'a> {

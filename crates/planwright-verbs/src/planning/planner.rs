@@ -20,8 +20,10 @@ use planwright_run::worker::Workers;
 use serde::{Deserialize, Serialize};
 
 use super::{PlanningEvent, PlanningObserver, evidence, keep_unusable};
-use crate::face::{CancelToken, Exit, Failure, Result, Workspace};
+use crate::cancel::CancelToken;
+use crate::failure::{Exit, Failure, Result};
 use crate::text::{money, one_line, tokens};
+use crate::workspace::Workspace;
 
 /// The longest prompt for a planner, in bytes: plans and the files around them are long.
 pub(crate) const MAX_PROMPT_BYTES: usize = 400 * 1024;
@@ -179,7 +181,7 @@ pub(crate) fn fencing_of(config: &Config) -> Result<Fencing> {
     Ok(Fencing::of(&config.run, fence::own_program().as_deref())?)
 }
 
-/// A planner whose queries and errors a face observes.
+/// A planner whose queries and errors a caller observes.
 struct ObservedPlanner<'p> {
     planner: Planner<'p>,
     observer: &'p mut dyn PlanningObserver,

@@ -9,8 +9,9 @@ use planwright_run::layout::PlanPlace;
 use planwright_run::shell::argument;
 
 use super::FoundPlan;
-use crate::face::{Failure, Result, Workspace};
+use crate::failure::{Failure, Result};
 use crate::text::one_line;
+use crate::workspace::Workspace;
 
 /// Refuses operations of an attempt on its own run or the run's files.
 pub fn refuse_in_attempt(root: &Path, what: &str) -> Result<()> {

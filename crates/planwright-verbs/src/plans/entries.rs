@@ -15,8 +15,8 @@ use planwright_run::store;
 use planwright_run::workspace::{archived_plans, root_of};
 
 use super::PlanAccess;
-use crate::face::{Workspace, from_here};
 use crate::text::one_line;
+use crate::workspace::{Workspace, from_here};
 
 /// An overview of a plan file.
 pub struct Entry {

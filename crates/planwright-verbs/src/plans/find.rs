@@ -15,12 +15,13 @@ use super::plan_names::{
     with_title,
 };
 use super::{OpenedPlan, PlanAccess, TaskReasons, archived, open_as, unknown_plan};
-use crate::face::{Failure, Result, Workspace};
+use crate::failure::{Failure, Result};
+use crate::workspace::Workspace;
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct PlanChoice {
-    /// A path, the folder of its workspace, its id or title or a part of them; `-` for the input of the face. None: the only plan.
+    /// A path, the folder of its workspace, its id or title or a part of them; `-` for the input of the caller. None: the only plan.
     pub plan: Option<String>,
     /// The dialect to read it in, if the user forces one.
     pub dialect: Option<String>,

@@ -12,7 +12,7 @@ use planwright_run::revise::take_states;
 use planwright_run::store;
 
 use super::PlanAccess;
-use crate::face::{Drawn, Evidence, Failure, Result};
+use crate::failure::{Drawn, Evidence, Failure, Result};
 
 /// A readable plan that was found.
 pub struct OpenedPlan {

@@ -11,8 +11,9 @@ use planwright_run::revise::take_states;
 use planwright_run::store;
 use planwright_run::workspace::{closed_home, is_pointer, plans_at_home, plans_of_user, root_of, slashed};
 
-use crate::face::{Failure, Result, Workspace, from_here};
+use crate::failure::{Failure, Result};
 use crate::text::{cut, one_line};
+use crate::workspace::{Workspace, from_here};
 
 /// Returns the plan that a pointer file names; none for other files.
 pub(super) fn pointed_at(path: &Path) -> Option<PathBuf> {

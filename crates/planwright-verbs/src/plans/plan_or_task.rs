@@ -1,8 +1,9 @@
 //! Decides whether an argument names a plan or a task. A name of a plan takes precedence.
 
 use super::{FoundPlan, OpenedPlan, PlanChoice, PlanNaming, archived_plan, naming};
-use crate::face::{Failure, Result, Workspace};
+use crate::failure::{Failure, Result};
 use crate::text::{cut, shown_name};
+use crate::workspace::Workspace;
 
 pub enum PlanOrTask<P> {
     Plan(P),

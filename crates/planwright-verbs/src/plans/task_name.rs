@@ -4,7 +4,7 @@ use planwright_core::check::nearest_name;
 use planwright_core::inspect::LinkedPlan;
 use planwright_run::revise::ReviseError;
 
-use crate::face::{Failure, Result};
+use crate::failure::{Failure, Result};
 use crate::text::{cut, one_line, shown_name};
 
 /// Returns the task with this name.

@@ -8,8 +8,9 @@ use planwright_run::workspace::{path_before_archive, root_of, slashed};
 
 use super::archived;
 use super::plan_names::{candidates, linked_plan, named, names_of, only_plan_of, with_title};
-use crate::face::{Failure, Workspace, from_here};
+use crate::failure::Failure;
 use crate::text::{one_line, shown_name};
+use crate::workspace::{Workspace, from_here};
 
 /// Returns why a name matches no plan, and the right command.
 pub(crate) fn unknown_plan(workspace: &Workspace, wanted: &str, user: bool) -> Failure {

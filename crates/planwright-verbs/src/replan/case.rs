@@ -23,9 +23,10 @@ use planwright_run::runs::state::verification_failure;
 use planwright_run::runs::{self, SeenRun};
 use planwright_run::store;
 
-use crate::face::{Failure, Result, Workspace, fix_first, from_here};
+use crate::failure::{Failure, Result, fix_first};
 use crate::planning::{PlannerOutcome, PlannerRequest, PlanningObserver, derived_by, evidence, with_id_source};
 use crate::plans::{FoundPlan, file_before, states_of, task_named};
+use crate::workspace::{Workspace, from_here};
 
 /// How many versions a plan may have.
 pub const MAX_VERSIONS: u64 = 3;

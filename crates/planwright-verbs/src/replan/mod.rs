@@ -13,19 +13,20 @@ use planwright_run::layout::{PlanPlace, root_of};
 use planwright_run::planner::{PlanningCost, PlanningError, WantedVersion};
 use planwright_run::proposals::{Proposal, held, hold, settle};
 use planwright_run::revise::{self, VersionContent, VersionRequest, Versioned};
-use planwright_run::runs::Replanned;
+use planwright_run::runs::ReplanOrigin;
 use planwright_run::store::{PlanFile, Store, keep_version};
 use planwright_run::user::user;
 use serde::{Deserialize, Serialize};
 
 use crate::changes::{refuse_during_run, revise_failure};
 use crate::configuration::sound_config;
-use crate::face::{Exit, Failure, Result, Workspace};
+use crate::failure::{Exit, Failure, Result};
 use crate::planning::{Confirmation, EffortReport, PlannerRequest, PlanningObserver, planning_failure, with_id_source};
 use crate::plans::{
     AddedTaskReport, ChangedTaskReport, FoundPlan, PlanChoice, added, changed, difference_lines, refuse_own_plan,
 };
 use crate::text::diff_of_files;
+use crate::workspace::Workspace;
 use case::Case;
 pub use case::MAX_VERSIONS;
 pub(crate) use case::refuse_again;
@@ -90,7 +91,7 @@ pub struct ProposedVersion {
 
 /// Observes the verb `replan`.
 pub trait ReplanObserver: PlanningObserver {
-    /// Shows a new version, and asks whether to write it. If the face cannot ask, it is stored as a proposal.
+    /// Shows a new version, and asks whether to write it. If the caller cannot ask, it is stored as a proposal.
     fn confirms_version(&mut self, _proposed: &ProposedVersion) -> Confirmation {
         Confirmation::CannotAsk
     }
@@ -197,7 +198,7 @@ pub enum AfterFailure {
 pub struct ReplannedPlan {
     pub plan: PathBuf,
     /// Its origin, for the log of the next run.
-    pub how: Replanned,
+    pub how: ReplanOrigin,
     pub effort: PlanningCost,
     pub report: ReplanReport,
 }
@@ -231,7 +232,7 @@ pub fn replan_after_failure(
     let proposed = ProposedVersion::of(&case, &wanted);
     Ok(AfterFailure::Replanned(Box::new(ReplannedPlan {
         report: report(found, &versioned, proposed, &answer.agent, effort),
-        how: Replanned {
+        how: ReplanOrigin {
             run: case.last_run().map(|run| run.id().to_owned()),
             plan: place.map_or_else(String::new, |place| place.relative),
             agent: answer.agent,

@@ -12,9 +12,10 @@ use planwright_run::runs::{self, LiveRun, RunStanding, SeenOrUnreadable, SeenRun
 use planwright_run::workspace::{root_of, slashed};
 
 use super::next_step;
-use crate::face::{Failure, Result, Workspace};
+use crate::failure::{Failure, Result};
 use crate::plans::{CREATE_PLAN, PlanNaming, candidates, naming, open_file, plan_file, where_runs_are};
 use crate::text::one_line;
+use crate::workspace::Workspace;
 
 pub struct RunScope<'w> {
     workspace: &'w Workspace,

@@ -28,8 +28,8 @@ impl<'r> RunActivity<'r> {
 
     pub(crate) fn take(&mut self, event: &RunEvent) {
         match event {
-            RunEvent::Ended(_) => self.has_ended = true,
-            RunEvent::Begun(_) => self.has_ended = false,
+            RunEvent::RunEnded(_) => self.has_ended = true,
+            RunEvent::RunStarted(_) => self.has_ended = false,
             _ => {}
         }
     }

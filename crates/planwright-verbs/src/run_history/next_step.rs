@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::face::from_here;
+use crate::workspace::from_here;
 use planwright_core::inspect::LinkedPlan;
 use planwright_core::plan::lifecycle::OnFailure;
 use planwright_core::plan::{Plan, RunLift, Status};

@@ -7,9 +7,10 @@ use planwright_run::files::DiskFiles;
 use planwright_run::layout::PlanPlace;
 use planwright_run::store::LoadError;
 
-use crate::face::{Failure, Result, Workspace};
+use crate::failure::{Failure, Result};
 use crate::plans::FoundPlan;
 use crate::text::count;
+use crate::workspace::Workspace;
 
 /// How many of the omitted entries are named.
 const MAX_NAMED: usize = 5;

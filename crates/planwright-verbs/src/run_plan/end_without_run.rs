@@ -9,8 +9,9 @@ use planwright_run::revise::{ChangeTarget, TaskSelector, transition};
 use planwright_run::shell::argument;
 
 use super::request::RunPlanRequest;
-use crate::face::{Exit, Workspace};
+use crate::failure::Exit;
 use crate::text::{one_line, shown_name, some_of};
+use crate::workspace::Workspace;
 
 /// Remarks how a plan stands of which there is nothing to run. Where everything else is over, marks the tasks as skipped that the plan
 /// file marks as ones to skip: the plan is then as after a run.

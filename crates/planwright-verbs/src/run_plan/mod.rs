@@ -13,18 +13,19 @@ use planwright_core::schedule::ScheduleStatus;
 use planwright_run::config::{self, Configuration};
 use planwright_run::engine::{self, PreparedRun, Preview, RunError, RunOptions, RunOutcome, RunRequest};
 use planwright_run::revise;
-use planwright_run::runs::{Replanned, Spent};
+use planwright_run::runs::{ReplanOrigin, Spent};
 use planwright_run::shell::argument;
 use planwright_run::worker::Workers;
 use planwright_run::workspace::root_of;
 
 use crate::changes::revise_failure;
 use crate::configuration::{refuse_unsound, report_findings};
-use crate::face::{Drawn, Evidence, Exit, Failure, Result, Workspace, fix_first, from_here};
+use crate::failure::{Drawn, Evidence, Exit, Failure, Result, fix_first};
 use crate::land::post_merge::after_landing;
 use crate::plans::{FoundPlan, unknown_task};
 use crate::run_history::{RunReport, Setting, diffstats};
 use crate::text::{one_line, shown_name, some_of};
+use crate::workspace::{Workspace, from_here};
 use copy::copied;
 use end_without_run::end_without_run;
 use observer::{RunBeginning, RunObserver};
@@ -92,7 +93,7 @@ struct ReplanProgress {
     /// The expenses of agents and planners.
     spent: Spent,
     /// How the plan was replanned for the next run.
-    replanned: Option<Replanned>,
+    replanned: Option<ReplanOrigin>,
 }
 
 /// Finds the plan of a run, in the copy of its workspace if one is requested.

@@ -1,4 +1,4 @@
-//! How a face takes part in a run.
+//! How a caller takes part in a run.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -8,7 +8,8 @@ use planwright_core::plan::Links;
 use planwright_core::plan::Plan;
 use planwright_run::engine::Watcher;
 
-use crate::face::{CancelToken, Failure};
+use crate::cancel::CancelToken;
+use crate::failure::Failure;
 use crate::planning::PlanningObserver;
 use crate::plans::FoundPlan;
 use crate::proposals::{ApprovedReport, ProposalReport};

@@ -11,7 +11,7 @@ use planwright_run::fence::{FencePolicy, ProcessFolders};
 use planwright_run::runs::IsolationMode;
 use serde::Serialize;
 
-use crate::face::Exit;
+use crate::failure::Exit;
 
 #[derive(Serialize)]
 pub struct RunPreviewReport {

@@ -147,7 +147,7 @@ impl PlanVersions<'_> {
         Ok(None)
     }
 
-    /// Asks the face about the agents' proposals in this run. A face that cannot decide leaves them for later.
+    /// Asks the caller about the agents' proposals in this run. A caller that cannot decide leaves them for later.
     fn take_proposals(&mut self) -> Result<Proposed> {
         // The result of the run does not depend on readable proposals.
         let open = open_proposals(&self.found).unwrap_or_else(|error| {

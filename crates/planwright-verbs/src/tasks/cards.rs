@@ -8,10 +8,11 @@ use planwright_run::store::{self, PlanFile, PreparedChange, Store};
 use serde::{Deserialize, Serialize};
 
 use super::{is_pack, no_pack};
-use crate::face::{Drawn, Evidence, Failure, Result, Workspace, from_here};
+use crate::failure::{Drawn, Evidence, Failure, Result};
 use crate::json::DiagnosticReport;
 use crate::planning::SourceFindings;
 use crate::plans::{FoundPlan, PlanChoice};
+use crate::workspace::{Workspace, from_here};
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]

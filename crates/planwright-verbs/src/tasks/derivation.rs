@@ -12,9 +12,10 @@ use planwright_run::planner::{self, PlanningCost};
 use planwright_run::store;
 
 use crate::configuration::sound_config;
-use crate::face::{Failure, Result, Workspace, from_here};
+use crate::failure::{Failure, Result};
 use crate::json::DiagnosticReport;
 use crate::planning::{MAX_PROMPT_BYTES, PlannerRequest, PlanningObserver, SourceFindings, planning_failure};
+use crate::workspace::{Workspace, from_here};
 
 /// The goal for a planner of packs.
 const GOAL: &str = "The tasks of a task pack: all that its source plan asks for, and nothing else.";

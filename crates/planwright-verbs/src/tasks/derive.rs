@@ -13,10 +13,11 @@ use serde::{Deserialize, Serialize};
 
 use super::derivation::{DerivedPack, PackSource, PackWork, warning_findings, warning_reports};
 use super::shown;
-use crate::face::{Failure, Result, Workspace};
+use crate::failure::{Failure, Result};
 use crate::json::DiagnosticReport;
 use crate::planning::{EffortReport, PlannerRequest, PlanningObserver, SourceFindings, create_plan, is_input};
 use crate::plans::no_file;
+use crate::workspace::Workspace;
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -9,8 +9,9 @@ use std::path::Path;
 
 use planwright_core::dialect::Dialect;
 
-use crate::face::{Failure, from_here};
+use crate::failure::Failure;
 use crate::planning::derived_by;
+use crate::workspace::from_here;
 
 /// Returns whether plans of a dialect are derived from a source plan.
 fn is_pack(dialect: &dyn Dialect) -> bool {

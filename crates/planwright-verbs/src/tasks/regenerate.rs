@@ -15,11 +15,12 @@ use super::derivation::{DerivedPack, PackSource, PackWork, warning_findings, war
 use super::derive::date_of;
 use super::{is_pack, no_pack, shown};
 use crate::changes::refuse_during_run;
-use crate::face::{Failure, Result, Workspace};
+use crate::failure::{Failure, Result};
 use crate::json::DiagnosticReport;
 use crate::planning::{Confirmation, EffortReport, PlannerRequest, PlanningObserver, SourceFindings};
 use crate::plans::{ChangedTaskReport, FoundPlan, PlanChoice};
 use crate::text::{cut, one_line, shown_name, unified_diff};
+use crate::workspace::Workspace;
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]

@@ -21,9 +21,10 @@ pub use self::report::*;
 pub use self::series::*;
 pub use self::trial::*;
 use crate::configuration::{place_of, sound_config};
-use crate::face::{Failure, Result, Workspace, from_here};
+use crate::failure::{Failure, Result};
 use crate::plans::FoundPlan;
 use crate::text::{count, cut, one_line, printable, shown_name, without_sequences};
+use crate::workspace::{Workspace, from_here};
 
 /// How many lines of the end of a failed command's output are shown.
 const MAX_TAIL_LINES: usize = 20;

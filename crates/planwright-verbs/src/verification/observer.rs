@@ -1,9 +1,9 @@
-//! How a face observes verification: it receives events, and may cancel the verb.
+//! How a caller observes verification: it receives events, and may cancel the verb.
 
 use std::io;
 
 use super::report::ReceiptReport;
-use crate::face::CancelToken;
+use crate::cancel::CancelToken;
 
 /// An event while a verb verifies tasks.
 pub enum VerificationEvent<'a> {

@@ -9,7 +9,8 @@ use planwright_run::worker::{StopManner, Workers};
 
 use super::observer::{VerificationEvent, VerificationObserver};
 use super::report::ReceiptReport;
-use crate::face::{CancelToken, Exit, Failure, Result};
+use crate::cancel::CancelToken;
+use crate::failure::{Exit, Failure, Result};
 
 /// Commands that run one after another.
 pub struct Series {
@@ -62,7 +63,7 @@ impl Series {
     }
 }
 
-/// Passes the events of commands to the face, and the face's cancel requests to the commands.
+/// Passes the events of commands to the caller, and the caller's cancel requests to the commands.
 struct SeriesWatch<'a> {
     observer: &'a mut dyn VerificationObserver,
     cancel: &'a CancelToken,

@@ -17,7 +17,7 @@ use serde::Serialize;
 
 use super::observer::VerificationObserver;
 use super::series::{Series, fence_of};
-use crate::face::{Failure, Result};
+use crate::failure::{Failure, Result};
 use crate::text::{duration, one_line};
 
 /// The longest time that a command is tried for. Its user waits.

@@ -15,10 +15,11 @@ use serde::{Deserialize, Serialize};
 
 use self::explanation::{Explained, FailedRun};
 pub use self::explanation::{Explanation, FailedAttempts, Outlook, WaitRepeat, WaitStep, WhyHeadline};
-use crate::face::{Result, Workspace};
+use crate::failure::Result;
 use crate::json::{ClosedReport, HolderReport};
 use crate::plans::{OpenedPlan, PlanChoice, SkipCauses, remark_copy, task_named, wait_words};
 use crate::run_history::{RunScope, RunStatus, judged};
+use crate::workspace::Workspace;
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]

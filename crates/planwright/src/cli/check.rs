@@ -6,8 +6,8 @@ use clap::ValueEnum;
 use planwright_core::diagnostic::{Safety, Severity};
 use planwright_verbs::check::{CheckReport, CheckRequest, CheckedFile, check};
 use planwright_verbs::explain::{ExplainReport, ExplainRequest, all_rules, explain};
-use planwright_verbs::face::{Exit, Failure, FileFindings, Result};
 use planwright_verbs::text::{count, printable};
+use planwright_verbs::{Exit, Failure, FileFindings, Result};
 
 use super::output::Output;
 use super::plan_arg::dialect_names;

@@ -2,8 +2,8 @@
 
 use planwright_verbs::config::{ConfigRequest, OriginReport, config};
 use planwright_verbs::configuration::error_count;
-use planwright_verbs::face::{Exit, FileFindings, Result};
 use planwright_verbs::text::{one_line, printable};
+use planwright_verbs::{Exit, FileFindings, Result};
 
 use super::output::Output;
 use crate::render::findings::{FindingsSource, file_findings};

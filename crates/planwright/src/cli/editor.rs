@@ -4,8 +4,8 @@ use std::path::Path;
 use std::process::ExitStatus;
 
 use planwright_run::programs::command;
-use planwright_verbs::face::{Failure, Result};
 use planwright_verbs::text::one_line;
+use planwright_verbs::{Failure, Result};
 
 const HELP: &str = "set VISUAL or EDITOR to an editor that is installed";
 

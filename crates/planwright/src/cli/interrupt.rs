@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::Arc;
 
-use planwright_verbs::face::{CancelToken, Exit};
+use planwright_verbs::{CancelToken, Exit};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::flag;
 use signal_hook::iterator::Signals;

@@ -76,9 +76,9 @@ use planwright_core::plan::Verb as TaskVerb;
 use planwright_run::fence;
 use planwright_verbs::control::RunControl;
 use planwright_verbs::depend::{depend, undepend};
-use planwright_verbs::face::{Exit, Failure, Result, TypedCommand};
 use planwright_verbs::json::{ErrorBody, ErrorReport};
 use planwright_verbs::plan_transition;
+use planwright_verbs::{Exit, Failure, Result, TypedCommand};
 
 use crate::compat;
 pub(crate) use help::Listed;

@@ -4,9 +4,9 @@ use std::io::{IsTerminal as _, Write as _};
 use std::rc::Rc;
 
 use clap::ValueEnum;
-use planwright_verbs::face::{Drawn, Exit, Failure, FileFindings, Result, TypedCommand, Workspace};
 use planwright_verbs::json::{ErrorBody, ErrorReport};
 use planwright_verbs::text::printable;
+use planwright_verbs::{Drawn, Exit, Failure, FileFindings, Result, TypedCommand, Workspace};
 use serde::Serialize;
 
 use crate::render::findings::{FindingsSource, file_findings, findings, refusal};

@@ -7,11 +7,11 @@ use std::time::Duration;
 use planwright_core::diagnostic::Diagnostic;
 use planwright_core::planning::answer::MAX_ANSWER_BYTES;
 use planwright_run::config::units::duration_text;
-use planwright_verbs::face::{CancelToken, Result};
 use planwright_verbs::planning::{
     Confirmation, ContextFile, OutlineObserver, OutlineReading, PlannerRequest, PlanningEvent, PlanningObserver,
 };
 use planwright_verbs::text::one_line;
+use planwright_verbs::{CancelToken, Result};
 
 use super::answers;
 use super::interrupt;

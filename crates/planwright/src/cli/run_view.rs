@@ -9,7 +9,6 @@ use planwright_run::clock;
 use planwright_run::engine::Watcher;
 use planwright_run::runs::state::{RunState, TaskRun, TaskState};
 use planwright_run::runs::{RunEvent, RunRecord};
-use planwright_verbs::face::{CancelToken, Failure};
 use planwright_verbs::planning::{PlanningEvent, PlanningObserver};
 use planwright_verbs::plans::{FoundPlan, stem_of};
 use planwright_verbs::proposals::{ApprovedReport, ProposalReport};
@@ -18,6 +17,7 @@ use planwright_verbs::run_history::RunReport;
 use planwright_verbs::run_plan::observer::{RunBeginning, RunObserver};
 use planwright_verbs::run_plan::review_answer::{ReviewAnswer, send_answer};
 use planwright_verbs::text::{one_line, printable, shown_name};
+use planwright_verbs::{CancelToken, Failure};
 
 use super::answers::{self, Typed};
 use super::interrupt;
@@ -323,7 +323,7 @@ impl RunObserver for RunView<'_> {
 impl Watcher for RunView<'_> {
     fn event(&mut self, record: &RunRecord) {
         self.run_state.apply(record);
-        if let RunEvent::Begun(begun) = &record.event {
+        if let RunEvent::RunStarted(begun) = &record.event {
             self.run.clone_from(&begun.run);
         }
         if let Some(watcher) = self.watcher() {

@@ -4,11 +4,11 @@ use clap::builder::NonEmptyStringValueParser as NonEmpty;
 use planwright_verbs::add::AddRequest;
 use planwright_verbs::changes::{ChangeReport, TaskPlace};
 use planwright_verbs::depend::DependRequest;
-use planwright_verbs::face::{Exit, Failure, Result, Workspace};
 use planwright_verbs::move_task::{MoveRequest, move_task};
 use planwright_verbs::remove::RemoveRequest;
 use planwright_verbs::rename::RenameRequest;
 use planwright_verbs::set::SetRequest;
+use planwright_verbs::{Exit, Failure, Result, Workspace};
 use planwright_verbs::{add, remove, rename, set};
 
 use super::change::{ChangeOptions, present};

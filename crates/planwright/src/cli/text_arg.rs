@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{self, Read};
 
-use planwright_verbs::face::{Failure, Result};
+use planwright_verbs::{Failure, Result};
 
 /// The limit of a note: a longer text belongs in a file of its own.
 pub(crate) const MAX_BYTES: usize = 1024 * 1024;

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write as _};
 
-use planwright_verbs::face::CancelToken;
+use planwright_verbs::CancelToken;
 use planwright_verbs::text::{cut, duration, one_line, shown_name};
 use planwright_verbs::verification::{
     ReceiptReport, VerificationEvent, VerificationObserver, command_words, tail_lines,

@@ -8,7 +8,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use planwright_core::document::{Document, NodeKind, NodeRef, json};
-use planwright_run::store::{self, Departure, Goal, LoadError, PlanFile, Store};
+use planwright_run::store::{self, LoadError, MoveTarget, PlanFile, PlanMoveRequest, Store};
 
 use super::Answer;
 
@@ -347,12 +347,12 @@ fn delete(plans: &Path, id: &str) -> Answer {
             path: &path,
             id: Some(id),
         };
-        let departure = Departure {
+        let request = PlanMoveRequest {
             verb: "delete",
             by: None,
-            goal: Goal::Trash,
+            target: MoveTarget::Trash,
         };
-        match Store::default().depart(file, departure) {
+        match Store::default().move_plan(file, request) {
             Ok(_) => Ok(()),
             Err(_) if fs::symlink_metadata(&path).is_err() => Err(not_found(id)),
             Err(error) => Err(format!("IO error: {error}")),

@@ -1,8 +1,9 @@
 //! The events of a run, one line each for people. Removes control sequences from all text of the log.
 
 use planwright_run::runs::{
-    AgentChoiceRecord, AttemptRecord, Begun, Conflicted, Finished, Merged, Outcome, Projected, Replanned,
-    RequestRecord, RunEndRecord, RunEvent, RunRecord, RunStanding, Stopping, VerificationRecord,
+    AgentChoiceRecord, AttemptEndRecord, AttemptRecord, ConflictRecord, LandingEndRecord, Outcome, PlanWriteRecord,
+    ReplanOrigin, RequestRecord, RunEndRecord, RunEvent, RunRecord, RunStanding, RunStartRecord, StopRecord,
+    VerificationRecord,
 };
 use planwright_run::shell::command_line;
 use planwright_verbs::events::task_of;
@@ -23,16 +24,16 @@ pub(crate) fn line(record: &RunRecord, paint: Paint, width: usize) -> String {
 
 fn what(event: &RunEvent, paint: Paint) -> String {
     match event {
-        RunEvent::Begun(begun) => began(begun),
-        RunEvent::Chosen(chosen) => chosen_words(chosen),
-        RunEvent::Starting(attempt) => starting(attempt),
-        RunEvent::Started(started) => match &started.fence {
+        RunEvent::RunStarted(begun) => began(begun),
+        RunEvent::AgentChosen(chosen) => chosen_words(chosen),
+        RunEvent::AttemptStarting(attempt) => starting(attempt),
+        RunEvent::ProcessStarted(started) => match &started.fence {
             Some(level) => format!("runs as process {}, fence {}", started.pid, one_line(level)),
             None => format!("runs as process {}", started.pid),
         },
-        RunEvent::Finished(finished) => finished_words(finished, paint),
+        RunEvent::AttemptEnded(finished) => finished_words(finished, paint),
         RunEvent::Verified(verified) => verified_words(verified, paint),
-        RunEvent::Projected(projected) => projected_words(projected),
+        RunEvent::PlanWritten(projected) => projected_words(projected),
         RunEvent::Skipped(skipped) => {
             format!("skipped, because {} failed", cut(&shown_name(&skipped.because), 24))
         }
@@ -60,15 +61,15 @@ fn what(event: &RunEvent, paint: Paint) -> String {
         ),
         RunEvent::Candidate(candidate) => format!("its work is commit {}", short_id(&candidate.commit)),
         RunEvent::Conflicted(conflicted) => conflicted_words(conflicted, paint),
-        RunEvent::Landing(landing) => format!("lands as {}", short_id(&landing.commit)),
-        RunEvent::Merged(merged) => merged_words(merged, paint),
+        RunEvent::LandingStarted(landing) => format!("lands as {}", short_id(&landing.commit)),
+        RunEvent::LandingEnded(merged) => merged_words(merged, paint),
         RunEvent::Drifted(drifted) => {
             format!("touched what its plan does not name: {}", list(&drifted.files))
         }
-        RunEvent::Edited(edited) => format!("the plan file was changed: {}", short(&edited.what)),
+        RunEvent::PlanEdited(edited) => format!("the plan file was changed: {}", short(&edited.what)),
         RunEvent::Remark(remark) => format!("{} {}", paint.help("note:"), short(&remark.text)),
-        RunEvent::Ended(ended) => ended_words(ended, paint),
-        RunEvent::Cut(cut) => format!(
+        RunEvent::RunEnded(ended) => ended_words(ended, paint),
+        RunEvent::LogCut(cut) => format!(
             "the end of the log was not written whole: {} cut",
             count(cut.n_bytes, "byte")
         ),
@@ -77,7 +78,7 @@ fn what(event: &RunEvent, paint: Paint) -> String {
 }
 
 /// Returns the words for a conflict with landed work, and what follows.
-pub(crate) fn conflicted_words(conflicted: &Conflicted, paint: Paint) -> String {
+pub(crate) fn conflicted_words(conflicted: &ConflictRecord, paint: Paint) -> String {
     let next = match conflicted.resolution {
         Some(nth) => format!("its agent resolves that (resolution {nth})"),
         None => "it is not resolved any more".to_owned(),
@@ -90,7 +91,7 @@ fn short_id(id: &str) -> String {
     short(short_commit(id))
 }
 
-fn replanned_words(replanned: &Replanned) -> String {
+fn replanned_words(replanned: &ReplanOrigin) -> String {
     let after = replanned.run.as_deref().map(|run| format!(" after run {}", short(run)));
     format!(
         ", replanned by {}{}",
@@ -99,7 +100,7 @@ fn replanned_words(replanned: &Replanned) -> String {
     )
 }
 
-fn began(begun: &Begun) -> String {
+fn began(begun: &RunStartRecord) -> String {
     let verb = if begun.continues {
         "the run continues"
     } else {
@@ -152,7 +153,7 @@ fn starting(attempt: &AttemptRecord) -> String {
     )
 }
 
-fn finished_words(finished: &Finished, paint: Paint) -> String {
+fn finished_words(finished: &AttemptEndRecord, paint: Paint) -> String {
     let outcome = match &finished.outcome {
         Outcome::Done => paint.good("the agent is done"),
         Outcome::Failed => paint.error("failed"),
@@ -207,7 +208,7 @@ fn verified_words(verified: &VerificationRecord, paint: Paint) -> String {
     }
 }
 
-fn projected_words(projected: &Projected) -> String {
+fn projected_words(projected: &PlanWriteRecord) -> String {
     let change = projected.change.map(|change| format!(" (change {change})"));
     let tasks = match projected.tasks.len() {
         1 => String::new(),
@@ -216,7 +217,7 @@ fn projected_words(projected: &Projected) -> String {
     format!("the plan file is up to date{tasks}{}", change.unwrap_or_default())
 }
 
-fn stopping_words(stopping: &Stopping) -> String {
+fn stopping_words(stopping: &StopRecord) -> String {
     let reason = match stopping.reason.as_str() {
         "requested" | "signal" => "on request".to_owned(),
         "hindered" => "it cannot continue".to_owned(),
@@ -229,7 +230,7 @@ fn stopping_words(stopping: &Stopping) -> String {
     format!("nothing new starts any more: {reason}{}", why(stopping.why.as_deref()))
 }
 
-fn merged_words(merged: &Merged, paint: Paint) -> String {
+fn merged_words(merged: &LandingEndRecord, paint: Paint) -> String {
     let commit = merged.commit.as_deref().and_then(|commit| commit.get(..10));
     let branch = short(&merged.branch);
     match (merged.passed, commit) {

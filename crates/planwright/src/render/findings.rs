@@ -7,7 +7,7 @@ use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet}
 use planwright_core::diagnostic::{Diagnostic, Safety, Severity};
 use planwright_core::text::{LineIndex, SourceText, Span, is_visible, visible};
 use planwright_run::shell::argument;
-use planwright_verbs::face::FileFindings;
+use planwright_verbs::FileFindings;
 use planwright_verbs::text::{cut, printable};
 
 use super::terminal::Paint;

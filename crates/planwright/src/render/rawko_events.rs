@@ -260,13 +260,13 @@ impl RawkoEvents {
         self.run_state.apply(record);
         let mut lines = Vec::new();
         match &record.event {
-            RunEvent::Begun(begun) if self.is_known.is_none() && begun.replanned.is_some() => {
+            RunEvent::RunStarted(begun) if self.is_known.is_none() && begun.replanned.is_some() => {
                 lines.extend(line(&PlanEvent::PlanReplanned { new_plan: &self.plan }));
             }
-            RunEvent::Begun(_) if self.is_known != Some(true) => {
+            RunEvent::RunStarted(_) if self.is_known != Some(true) => {
                 lines.extend(line(&PlanEvent::PlanCreated { plan: &self.plan }));
             }
-            RunEvent::Starting(attempt) => {
+            RunEvent::AttemptStarting(attempt) => {
                 for task in self.before(&attempt.task) {
                     lines.extend(self.settle(&task, true));
                 }
@@ -277,12 +277,12 @@ impl RawkoEvents {
                 }
             }
             // The result of a task is certain when the plan file has it: before that it may be retried, land, or be reviewed.
-            RunEvent::Projected(projected) => {
+            RunEvent::PlanWritten(projected) => {
                 for task in &projected.tasks {
                     lines.extend(self.settle(task, false));
                 }
             }
-            RunEvent::Ended(_) => {
+            RunEvent::RunEnded(_) => {
                 for task in self.open_where(|_| true) {
                     lines.extend(self.settle(&task, true));
                 }
@@ -386,7 +386,8 @@ mod tests {
     use planwright_core::inspect::{LinkedPlan, inspect};
     use planwright_core::text::SourceText;
     use planwright_run::runs::{
-        AttemptRecord, Finished, Merged, Outcome, Projected, Resting, RunEndRecord, VerificationRecord,
+        AttemptEndRecord, AttemptRecord, LandingEndRecord, Outcome, PlanWriteRecord, RetryWaitRecord, RunEndRecord,
+        VerificationRecord,
     };
 
     use super::*;
@@ -415,7 +416,7 @@ mod tests {
     }
 
     fn starting(task: &str, attempt: u32, branch: Option<&str>) -> RunEvent {
-        RunEvent::Starting(AttemptRecord {
+        RunEvent::AttemptStarting(AttemptRecord {
             task: task.to_owned(),
             attempt,
             agent: "dev".to_owned(),
@@ -425,13 +426,13 @@ mod tests {
     }
 
     fn finished(task: &str, attempt: u32, outcome: &str) -> RunEvent {
-        RunEvent::Finished(Finished {
+        RunEvent::AttemptEnded(AttemptEndRecord {
             task: task.to_owned(),
             attempt,
             outcome: Outcome::of(outcome),
             why: (outcome != "done").then(|| format!("it {outcome}")),
             output: (outcome == "done").then(|| "made\u{1b}[2J".to_owned()),
-            ..Finished::default()
+            ..AttemptEndRecord::default()
         })
     }
 
@@ -445,7 +446,7 @@ mod tests {
     }
 
     fn projected(task: &str) -> RunEvent {
-        RunEvent::Projected(Projected {
+        RunEvent::PlanWritten(PlanWriteRecord {
             tasks: vec![task.to_owned()],
             change: None,
         })
@@ -454,7 +455,7 @@ mod tests {
     #[test]
     fn a_plan_has_the_fields_of_the_specification() {
         let created = r#"{"type":"PLAN_CREATED","plan":{"id":"plan-x","task":"Ship it","status":"draft","steps":[{"index":0,"description":"a","status":"pending","suggestedAgent":"dev","acceptanceCriteria":["works"]},{"index":1,"description":"b","status":"pending","dependsOn":[0],"instructions":"slowly"}],"currentStepIndex":0,"createdAt":"2026-11-15T10:00:00Z","updatedAt":"2026-11-15T10:00:00Z","createdBy":"planner","version":2,"previousPlanId":"plan-w","metadata":{"complexity":3,"tags":["x"]}}}"#;
-        assert_eq!(told(vec![RunEvent::Begun(Box::default())]), [created]);
+        assert_eq!(told(vec![RunEvent::RunStarted(Box::default())]), [created]);
         let linked = plan(PLAN);
         let replanned = plan_replanned(&linked.plan, &linked.links, "x").expect("a line");
         let new_plan = created
@@ -481,19 +482,19 @@ mod tests {
         let started = r#"{"type":"STEP_STARTED","stepIndex":0}"#;
         let completed = r#"{"type":"STEP_COMPLETED","stepIndex":0,"output":"made\u001b[2J"}"#;
         let failed = r#"{"type":"STEP_FAILED","stepIndex":0,"error":"it failed"}"#;
-        let resting = RunEvent::Resting(Resting {
+        let resting = RunEvent::Resting(RetryWaitRecord {
             task: "0".to_owned(),
             attempt: 1,
-            ..Resting::default()
+            ..RetryWaitRecord::default()
         });
-        let merged = RunEvent::Merged(Merged {
+        let merged = RunEvent::LandingEnded(LandingEndRecord {
             task: "0".to_owned(),
             attempt: 1,
             branch: "b".to_owned(),
             passed: true,
-            ..Merged::default()
+            ..LandingEndRecord::default()
         });
-        let ended = || RunEvent::Ended(RunEndRecord::default());
+        let ended = || RunEvent::RunEnded(RunEndRecord::default());
         let (first, branched) = (|| starting("0", 1, None), || starting("0", 1, Some("b")));
         let done = || finished("0", 1, "done");
         let cases: Vec<(Vec<RunEvent>, Vec<&str>)> = vec![

@@ -2,7 +2,7 @@
 
 use planwright_core::diagnostic::{Diagnostic, Rule, Severity};
 use planwright_core::text::{LineIndex, Span};
-use planwright_verbs::face::FileFindings;
+use planwright_verbs::FileFindings;
 use serde_json::{Value, json};
 
 /// Returns a SARIF log of one run.

@@ -1,7 +1,7 @@
 //! The verbs on whole plans and the review of a task, through the real binary.
 
 use planwright_run::files::DiskFiles;
-use planwright_run::journal::Header;
+use planwright_run::journal::JournalHeader;
 use planwright_run::layout::PlanPlace;
 use planwright_run::runs::{RunEvent, RunLock, RunLog, RunPlace, TaskRecord};
 use planwright_testkit::lend_run_lock;
@@ -125,7 +125,7 @@ fn dialects_without_approval_name_the_alternative() {
 /// Leaves a task for review, like a run.
 fn leave_for_review(sandbox: &Sandbox, plan: &str, task: &str) -> RunPlace {
     let run = RunPlace::create(&DiskFiles, sandbox.path(), "2026-11-16T05:30:12Z").expect("a run");
-    let header = Header {
+    let header = JournalHeader {
         path: plan.to_owned(),
         id: None,
     };

@@ -42,7 +42,7 @@ const SAYS_OTHER: &str = r#"echo 'Well, I think:
 fn takers(workspace: &Workspace) -> String {
     let records = workspace.records();
     let takers = records.iter().filter_map(|record| match &record.event {
-        RunEvent::Starting(event) => Some(format!("{} {}", event.task, event.agent)),
+        RunEvent::AttemptStarting(event) => Some(format!("{} {}", event.task, event.agent)),
         _ => None,
     });
     takers.collect::<Vec<_>>().join(", ")
@@ -219,7 +219,7 @@ esac
     let chosen = |task: &str| {
         let records = workspace.records();
         let found = records.into_iter().find_map(|record| match record.event {
-            RunEvent::Chosen(chosen) if chosen.task == task => Some(chosen),
+            RunEvent::AgentChosen(chosen) if chosen.task == task => Some(chosen),
             _ => None,
         });
         found.expect("the arbiter was asked")

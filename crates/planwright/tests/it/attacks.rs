@@ -296,7 +296,7 @@ fn a_result_is_a_file_and_short() {
         }
         let log = workspace.records();
         let told = log.iter().find_map(|record| match &record.event {
-            RunEvent::Finished(finished) => finished.why.clone(),
+            RunEvent::AttemptEnded(finished) => finished.why.clone(),
             _ => None,
         });
         let told = told.unwrap_or_default();

@@ -30,7 +30,7 @@ mod gates;
 #[cfg(target_os = "linux")]
 mod hostile_text;
 mod import_answers;
-mod json_face;
+mod json_calls;
 #[cfg(target_os = "linux")]
 mod language;
 mod layering;

@@ -70,7 +70,7 @@ fn diligent() -> ModelScenario {
 fn first_end(workspace: &Workspace) -> String {
     use planwright_run::runs::RunEvent;
     let found = workspace.records().into_iter().find_map(|record| match record.event {
-        RunEvent::Finished(event) => Some(format!("{}: {}", event.outcome, event.why.unwrap_or_default())),
+        RunEvent::AttemptEnded(event) => Some(format!("{}: {}", event.outcome, event.why.unwrap_or_default())),
         _ => None,
     });
     found.unwrap_or_else(|| panic!("no end in\n{}", workspace.log().join("\n")))

@@ -45,7 +45,7 @@ fn n_started(workspace: &Workspace) -> usize {
     let records = workspace.records();
     let started = records
         .iter()
-        .filter(|record| matches!(record.event, RunEvent::Started(_)));
+        .filter(|record| matches!(record.event, RunEvent::ProcessStarted(_)));
     started.count()
 }
 

@@ -309,7 +309,7 @@ impl Workspace {
     #[track_caller]
     pub(crate) fn ended(&self) -> RunEndRecord {
         match self.records().pop().map(|record| record.event) {
-            Some(RunEvent::Ended(ended)) => ended,
+            Some(RunEvent::RunEnded(ended)) => ended,
             _ => panic!("the run has not ended:\n{}", self.log().join("\n")),
         }
     }
@@ -480,20 +480,20 @@ impl Came {
 /// Returns an event in words: its kind, task, attempt, and result.
 pub(crate) fn words(record: &RunRecord) -> String {
     match &record.event {
-        RunEvent::Chosen(event) => format!("chosen {} {}", event.task, event.agent),
-        RunEvent::Starting(event) => format!("starting {} {}", event.task, event.attempt),
-        RunEvent::Started(event) => format!("started {} {}", event.task, event.attempt),
-        RunEvent::Finished(event) => format!("finished {} {} {}", event.task, event.attempt, event.outcome),
+        RunEvent::AgentChosen(event) => format!("chosen {} {}", event.task, event.agent),
+        RunEvent::AttemptStarting(event) => format!("starting {} {}", event.task, event.attempt),
+        RunEvent::ProcessStarted(event) => format!("started {} {}", event.task, event.attempt),
+        RunEvent::AttemptEnded(event) => format!("finished {} {} {}", event.task, event.attempt, event.outcome),
         RunEvent::Verified(event) => format!("verified {} {} {}", event.task, event.attempt, event.passed),
-        RunEvent::Merged(event) => format!("merged {} {} {}", event.task, event.attempt, event.passed),
+        RunEvent::LandingEnded(event) => format!("merged {} {} {}", event.task, event.attempt, event.passed),
         RunEvent::Skipped(event) => format!("skipped {} because {}", event.task, event.because),
         RunEvent::Review(event) => format!("review {}", event.task),
         RunEvent::Approved(event) => format!("approved {}", event.task),
         RunEvent::Resting(event) => format!("resting {} {}", event.task, event.attempt),
         RunEvent::Stopping(event) => format!("stopping {}", event.reason),
-        RunEvent::Edited(event) => format!("edited {}", event.tasks.join(" ")),
+        RunEvent::PlanEdited(event) => format!("edited {}", event.tasks.join(" ")),
         RunEvent::Drifted(event) => format!("drift {} {}", event.task, event.files.join(" ")),
-        RunEvent::Ended(event) => format!("run-ended {}", event.standing),
+        RunEvent::RunEnded(event) => format!("run-ended {}", event.standing),
         RunEvent::Paused(event) => format!("paused {}", event.why.as_deref().unwrap_or_default()),
         RunEvent::Resumed(event) => format!("resumed {}", event.why.as_deref().unwrap_or_default()),
         RunEvent::Remark(event) => format!("remark {}", event.text),

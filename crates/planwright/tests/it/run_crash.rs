@@ -61,7 +61,7 @@ fn is_continuous(workspace: &Workspace) {
     let mut attempts: BTreeMap<String, u32> = BTreeMap::new();
     for (nth, record) in workspace.records().iter().enumerate() {
         assert_eq!(record.seq, nth as u64 + 1, "{}", workspace.log().join("\n"));
-        if let RunEvent::Starting(event) = &record.event {
+        if let RunEvent::AttemptStarting(event) = &record.event {
             let last = attempts.insert(event.task.clone(), event.attempt).unwrap_or(0);
             assert_eq!(event.attempt, last + 1, "{}", workspace.log().join("\n"));
         }
@@ -146,12 +146,12 @@ fn a_process_that_got_the_number_of_a_dead_agent_is_left_alone() {
         .expect("a process");
     let log = workspace.place().log();
     let started = workspace.records().into_iter().find_map(|record| match record.event {
-        RunEvent::Started(started) => Some(started),
+        RunEvent::ProcessStarted(started) => Some(started),
         _ => None,
     });
     // As if the agent had ended, and the system had given its number to another process.
     let mut resumed = RunLog::resume(&DiskFiles, &log).expect("a log");
-    let reused = RunEvent::Started(ProcessStartRecord {
+    let reused = RunEvent::ProcessStarted(ProcessStartRecord {
         pid: innocent.id(),
         ..started.expect("an agent was started")
     });
@@ -287,9 +287,9 @@ fn dependents_of_a_retried_late_failure_are_not_reported_as_skipped() {
     let records = workspace.records();
     let finished = records
         .iter()
-        .find(|record| matches!(record.event, RunEvent::Finished(_)));
+        .find(|record| matches!(record.event, RunEvent::AttemptEnded(_)));
     let last = finished.expect("the attempt has ended").seq;
-    workspace.keep_records(|record| record.seq <= last && !matches!(record.event, RunEvent::Projected(_)));
+    workspace.keep_records(|record| record.seq <= last && !matches!(record.event, RunEvent::PlanWritten(_)));
     workspace.script("says done");
     workspace.runs(&[]).exits(0).says("the plan file learns of it now");
     assert_eq!(skipped_by_log(&workspace), [""; 0]);
@@ -362,7 +362,7 @@ fn a_torn_end_is_reported() {
     workspace.script("says done");
     let came = workspace.runs(&[]).exits(0);
     let cut = workspace.records().into_iter().find_map(|record| match record.event {
-        RunEvent::Cut(cut) => Some(cut),
+        RunEvent::LogCut(cut) => Some(cut),
         _ => None,
     });
     let cut = cut.expect("the log says so");
@@ -453,14 +453,15 @@ fn the_next_run_writes_missing_states_to_the_plan_file() {
     // As if it had been killed before the file was written.
     workspace.write("plan.json", clido(&["a", "b a"]));
     let records = workspace.records();
-    let is_start = |record: &&RunRecord| matches!(&record.event, RunEvent::Starting(attempt) if attempt.task == "b");
+    let is_start =
+        |record: &&RunRecord| matches!(&record.event, RunEvent::AttemptStarting(attempt) if attempt.task == "b");
     let end = records.iter().find(is_start).expect("b has begun").seq;
     assert!(
         records
             .iter()
             .any(|record| record.seq < end && matches!(record.event, RunEvent::Verified(_)))
     );
-    workspace.keep_records(|record| record.seq < end && !matches!(record.event, RunEvent::Projected(_)));
+    workspace.keep_records(|record| record.seq < end && !matches!(record.event, RunEvent::PlanWritten(_)));
     workspace.script("says done");
     workspace.runs(&[]).exits(0);
     assert_eq!(workspace.states(), "a done, b done");

@@ -5,7 +5,7 @@
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use planwright_run::clock::milliseconds_of;
-use planwright_run::runs::{Finished, RunEvent, RunRecord};
+use planwright_run::runs::{AttemptEndRecord, RunEvent, RunRecord};
 
 use crate::run::{Came, Going, Workspace, clido};
 
@@ -77,9 +77,9 @@ fn time_of(record: &RunRecord) -> u64 {
 }
 
 #[track_caller]
-fn finished<'r>(records: &'r [RunRecord], task: &str) -> (&'r RunRecord, &'r Finished) {
+fn finished<'r>(records: &'r [RunRecord], task: &str) -> (&'r RunRecord, &'r AttemptEndRecord) {
     let mut ends = records.iter().filter_map(|record| match &record.event {
-        RunEvent::Finished(event) if event.task == task && event.attempt == 1 => Some((record, event)),
+        RunEvent::AttemptEnded(event) if event.task == task && event.attempt == 1 => Some((record, event)),
         _ => None,
     });
     ends.next().expect("its first attempt has ended")
@@ -89,7 +89,7 @@ fn finished<'r>(records: &'r [RunRecord], task: &str) -> (&'r RunRecord, &'r Fin
 #[track_caller]
 fn begun_again(records: &[RunRecord], task: &str) -> u64 {
     let mut starts = records.iter().filter(|record| match &record.event {
-        RunEvent::Starting(event) => event.task == task && event.attempt == 2,
+        RunEvent::AttemptStarting(event) => event.task == task && event.attempt == 2,
         _ => false,
     });
     time_of(starts.next().expect("a second attempt"))

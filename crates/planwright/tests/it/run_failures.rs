@@ -7,7 +7,7 @@ use crate::run::{Workspace, aimi, clido};
 /// Returns why an attempt failed, by the log.
 fn why(workspace: &Workspace, task: &str, attempt: u32) -> String {
     let found = workspace.records().into_iter().find_map(|record| match record.event {
-        RunEvent::Finished(event) if event.task == task && event.attempt == attempt => event.why,
+        RunEvent::AttemptEnded(event) if event.task == task && event.attempt == attempt => event.why,
         _ => None,
     });
     found.unwrap_or_else(|| panic!("no reason in\n{}", workspace.log().join("\n")))

@@ -166,7 +166,7 @@ fn an_agent_in_a_checkout_reaches_nothing_outside_of_it() {
     );
     assert_eq!(workspace.git(&["config", "user.name"]), "Test");
     let started = workspace.records().into_iter().find_map(|record| match record.event {
-        RunEvent::Started(started) => Some(started.fence),
+        RunEvent::ProcessStarted(started) => Some(started.fence),
         _ => None,
     });
     assert_eq!(started.flatten().as_deref(), Some("write"));
@@ -403,7 +403,7 @@ fn the_state_of_the_workspace_survives_tasks_in_a_shared_folder() {
         let n_ended = workspace
             .records()
             .iter()
-            .filter(|record| matches!(record.event, RunEvent::Ended(_)))
+            .filter(|record| matches!(record.event, RunEvent::RunEnded(_)))
             .count();
         assert_eq!(n_ended, 1, "{script}: the log of the run is whole");
         let ignored = std::fs::read_to_string(workspace.root().join(".planwright/.gitignore"));

@@ -102,7 +102,7 @@ fn a_git_lock_of_the_user_is_named_once() {
     };
     assert_eq!(count(|event| matches!(event, RunEvent::Paused(_))), 1);
     assert_eq!(count(|event| matches!(event, RunEvent::Resumed(_))), 1);
-    assert_eq!(count(|event| matches!(event, RunEvent::Landing(_))), 1);
+    assert_eq!(count(|event| matches!(event, RunEvent::LandingStarted(_))), 1);
     assert_eq!(landed(&workspace, "a.txt"), "a");
 }
 

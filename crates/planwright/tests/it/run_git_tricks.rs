@@ -434,7 +434,7 @@ echo x > part.txt; exit 1";
     workspace.runs(&["--attempts", "1"]).exits(1);
     let records = workspace.records();
     let folder = records.iter().find_map(|record| match &record.event {
-        RunEvent::Starting(attempt) => attempt.folder.clone(),
+        RunEvent::AttemptStarting(attempt) => attempt.folder.clone(),
         _ => None,
     });
     let folder = PathBuf::from(folder.expect("a checkout"));
@@ -464,7 +464,7 @@ exit 1";
     workspace.runs(&["--attempts", "1"]).exits(1);
     let records = workspace.records();
     let folder = records.iter().find_map(|record| match &record.event {
-        RunEvent::Starting(attempt) => attempt.folder.clone(),
+        RunEvent::AttemptStarting(attempt) => attempt.folder.clone(),
         _ => None,
     });
     let mut git = workspace.command("git", &["status"]);

@@ -195,7 +195,7 @@ fn a_run_killed_at_any_time_finishes_after_resuming() {
         for record in planwright_run::runs::records(&planwright_run::files::DiskFiles, &place.log()).unwrap_or_default()
         {
             match record.event {
-                RunEvent::Starting(event) => assert!(!done.contains(&event.task), "{}", event.task),
+                RunEvent::AttemptStarting(event) => assert!(!done.contains(&event.task), "{}", event.task),
                 RunEvent::Verified(event) if event.passed => drop(done.insert(event.task)),
                 _ => {}
             }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use planwright_run::runs::{Conditions, Merged, RunEvent};
+use planwright_run::runs::{FixedSettings, LandingEndRecord, RunEvent};
 
 use crate::plans;
 use crate::run::{Workspace, aimi, clido, rawko};
@@ -39,23 +39,23 @@ fn has(workspace: &Workspace, branch: &str, name: &str) -> bool {
 /// Returns the isolation that the log has.
 fn isolation(workspace: &Workspace) -> String {
     let found = workspace.records().into_iter().find_map(|record| match record.event {
-        RunEvent::Begun(begun) => begun.isolation,
+        RunEvent::RunStarted(begun) => begun.isolation,
         _ => None,
     });
     found.expect("a beginning").as_str().to_owned()
 }
 
-fn conditions(workspace: &Workspace) -> Conditions {
+fn conditions(workspace: &Workspace) -> FixedSettings {
     let found = workspace.records().into_iter().find_map(|record| match record.event {
-        RunEvent::Begun(begun) => begun.conditions,
+        RunEvent::RunStarted(begun) => begun.conditions,
         _ => None,
     });
     found.expect("a run with checkouts")
 }
 
-fn merged(workspace: &Workspace) -> Vec<Merged> {
+fn merged(workspace: &Workspace) -> Vec<LandingEndRecord> {
     let merged = workspace.records().into_iter().filter_map(|record| match record.event {
-        RunEvent::Merged(merged) => Some(merged),
+        RunEvent::LandingEnded(merged) => Some(merged),
         _ => None,
     });
     merged.collect()
@@ -124,7 +124,7 @@ pub(crate) fn of_the_user(workspace: &Workspace) -> BTreeMap<String, String> {
 /// Checks that every receipt names the tree that landed, and that the commit has it.
 pub(crate) fn verified_trees_landed(workspace: &Workspace) {
     for record in workspace.records() {
-        if let RunEvent::Merged(Merged {
+        if let RunEvent::LandingEnded(LandingEndRecord {
             passed: true,
             commit: Some(commit),
             tree: Some(tree),

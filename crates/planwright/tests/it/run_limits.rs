@@ -2,7 +2,7 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use planwright_run::runs::{Finished, RunEvent};
+use planwright_run::runs::{AttemptEndRecord, RunEvent};
 
 use crate::run::{Came, Workspace, clido};
 
@@ -51,9 +51,9 @@ fn rests(workspace: &Workspace) -> Vec<u64> {
 
 /// Returns the end of an attempt, by the log.
 #[track_caller]
-fn finished(workspace: &Workspace, task: &str, attempt: u32) -> Finished {
+fn finished(workspace: &Workspace, task: &str, attempt: u32) -> AttemptEndRecord {
     let found = workspace.records().into_iter().find_map(|record| match record.event {
-        RunEvent::Finished(event) if event.task == task && event.attempt == attempt => Some(event),
+        RunEvent::AttemptEnded(event) if event.task == task && event.attempt == attempt => Some(event),
         _ => None,
     });
     found.unwrap_or_else(|| panic!("no such attempt in\n{}", workspace.log().join("\n")))
@@ -477,7 +477,7 @@ const PRICED: &str = "[ $task = a ] || awaits go\nresult '{\"planwright_result\"
 fn cents(workspace: &Workspace) -> u64 {
     let records = workspace.records();
     let costs = records.iter().filter_map(|record| match &record.event {
-        RunEvent::Finished(finished) => finished.cost_usd,
+        RunEvent::AttemptEnded(finished) => finished.cost_usd,
         _ => None,
     });
     (costs.sum::<f64>() * 100.0).round() as u64

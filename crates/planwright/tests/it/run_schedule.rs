@@ -13,12 +13,12 @@ fn crowds(records: &[RunRecord]) -> Vec<BTreeSet<String>> {
     let mut crowds = Vec::new();
     for record in records {
         match &record.event {
-            RunEvent::Starting(event) => {
+            RunEvent::AttemptStarting(event) => {
                 running.insert(event.task.clone());
                 crowds.push(running.clone());
             }
             RunEvent::Verified(event) => drop(running.remove(&event.task)),
-            RunEvent::Finished(event) if event.outcome.as_str() != "done" => drop(running.remove(&event.task)),
+            RunEvent::AttemptEnded(event) if event.outcome.as_str() != "done" => drop(running.remove(&event.task)),
             _ => {}
         }
     }
@@ -45,7 +45,7 @@ fn slots_are_used_and_never_exceeded() {
         "{seen:?}"
     );
     let slots = workspace.records().into_iter().filter_map(|record| match record.event {
-        RunEvent::Starting(event) => Some(event.slot),
+        RunEvent::AttemptStarting(event) => Some(event.slot),
         _ => None,
     });
     assert_eq!(slots.collect::<BTreeSet<_>>(), BTreeSet::from([1, 2, 3]));

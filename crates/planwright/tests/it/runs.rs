@@ -4,11 +4,12 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use planwright_run::files::DiskFiles;
-use planwright_run::journal::Header;
+use planwright_run::journal::JournalHeader;
 use planwright_run::layout::{PlanPlace, make_state_folder};
 use planwright_run::runs::{
-    AttemptRecord, Begun, Drifted, Finished, Outcome, Receipt, RemarkRecord, Replanned, RequestRecord, Requests,
-    RunEndRecord, RunEvent, RunLock, RunLog, RunPlace, SkippedTask, Stopping, VerificationRecord,
+    AttemptEndRecord, AttemptRecord, DriftRecord, Outcome, Receipt, RemarkRecord, ReplanOrigin, RequestRecord,
+    Requests, RunEndRecord, RunEvent, RunLock, RunLog, RunPlace, RunStartRecord, SkippedTask, StopRecord,
+    VerificationRecord,
 };
 use planwright_testkit::{NO_PROCESS, lend_run_lock};
 use serde_json::Value;
@@ -43,7 +44,7 @@ impl Script {
 
     fn of(sandbox: &Sandbox, time: &str, plan: &str) -> Self {
         let place = RunPlace::create(&DiskFiles, &root(sandbox), time).expect("a place");
-        let header = Header {
+        let header = JournalHeader {
             path: plan.to_owned(),
             id: None,
         };
@@ -60,17 +61,17 @@ impl Script {
     }
 
     fn begun(&mut self, n_tasks: u64) -> &mut Self {
-        self.add(RunEvent::Begun(Box::new(Begun {
+        self.add(RunEvent::RunStarted(Box::new(RunStartRecord {
             pid: 7,
             slots: 2,
             n_tasks,
             by: Some("ann".to_owned()),
-            ..Begun::default()
+            ..RunStartRecord::default()
         })))
     }
 
     fn starting(&mut self, task: &str, attempt: u32, slot: u32) -> &mut Self {
-        self.add(RunEvent::Starting(AttemptRecord {
+        self.add(RunEvent::AttemptStarting(AttemptRecord {
             task: task.to_owned(),
             attempt,
             agent: "claude".to_owned(),
@@ -80,7 +81,7 @@ impl Script {
     }
 
     fn finished(&mut self, task: &str, attempt: u32, outcome: &str, why: Option<&str>) -> &mut Self {
-        self.add(RunEvent::Finished(Finished {
+        self.add(RunEvent::AttemptEnded(AttemptEndRecord {
             task: task.to_owned(),
             attempt,
             outcome: Outcome::of(outcome),
@@ -90,7 +91,7 @@ impl Script {
             milliseconds: Some(133_000),
             cost_usd: Some(0.21),
             tokens: Some([12_345, 678]),
-            ..Finished::default()
+            ..AttemptEndRecord::default()
         }))
     }
 
@@ -113,7 +114,7 @@ impl Script {
     }
 
     fn ended(&mut self, standing: &str) -> &mut Self {
-        self.add(RunEvent::Ended(RunEndRecord {
+        self.add(RunEvent::RunEnded(RunEndRecord {
             standing: planwright_run::runs::RunStanding::of(standing),
             n_done: 1,
             n_failed: 1,
@@ -134,7 +135,7 @@ impl Script {
         self.starting("t1", 2, 1)
             .finished("t1", 2, "done", None)
             .verified("t1", 2, true);
-        self.add(RunEvent::Drifted(Drifted {
+        self.add(RunEvent::Drifted(DriftRecord {
             task: "t1".to_owned(),
             attempt: 2,
             files: vec!["README.md".to_owned()],
@@ -353,12 +354,12 @@ fn following_continues_with_the_next_run() {
     let mut last: Option<String> = None;
     for _ in 0..11 {
         let mut script = Script::begin(&sandbox, TIME);
-        script.add(RunEvent::Begun(Box::new(Begun {
-            replanned: last.map(|run| Replanned {
+        script.add(RunEvent::RunStarted(Box::new(RunStartRecord {
+            replanned: last.map(|run| ReplanOrigin {
                 run: Some(run),
-                ..Replanned::default()
+                ..ReplanOrigin::default()
             }),
-            ..Begun::default()
+            ..RunStartRecord::default()
         })));
         script.ended("stuck");
         last = Some(script.place.id().to_owned());
@@ -376,7 +377,7 @@ fn a_log_does_not_control_the_terminal() {
         .starting(EVIL, 1, 1)
         .finished(EVIL, 1, EVIL, Some(EVIL))
         .verified(EVIL, 1, false);
-    script.add(RunEvent::Stopping(Stopping {
+    script.add(RunEvent::Stopping(StopRecord {
         reason: planwright_run::runs::StopReason::of(EVIL),
         task: Some(EVIL.to_owned()),
         why: Some(EVIL.to_owned()),
@@ -512,7 +513,7 @@ fn control_requests_are_answered_by_the_run() {
     let (ask, said) = answered(&["resume", PLAN], RunEvent::Resumed(RequestRecord::default()));
     assert_eq!((ask.verb.as_str(), said.contains("continues")), ("resume", true));
     assert!(sandbox.run(&["resume"]).exits(0).stdout.contains("is not paused"));
-    let (ask, said) = answered(&["stop", "--json"], RunEvent::Stopping(Stopping::default()));
+    let (ask, said) = answered(&["stop", "--json"], RunEvent::Stopping(StopRecord::default()));
     assert_eq!(ask.verb, "stop");
     let report: Value = serde_json::from_str(&said).expect("JSON");
     assert_eq!(
@@ -520,15 +521,15 @@ fn control_requests_are_answered_by_the_run() {
         (&"stop".into(), &"stopping".into())
     );
     // A run that is already stopping answers by ending its tasks.
-    let interrupted = RunEvent::Finished(Finished {
+    let interrupted = RunEvent::AttemptEnded(AttemptEndRecord {
         task: "t1".to_owned(),
         attempt: 1,
         outcome: Outcome::of("interrupted"),
-        ..Finished::default()
+        ..AttemptEndRecord::default()
     });
     let (ask, said) = answered(&["stop", "--now"], interrupted);
     assert_eq!((ask.verb.as_str(), said.contains("ends what runs")), ("kill", true));
-    let (ask, said) = answered(&["stop", "--now"], RunEvent::Ended(RunEndRecord::default()));
+    let (ask, said) = answered(&["stop", "--now"], RunEvent::RunEnded(RunEndRecord::default()));
     assert_eq!((ask.verb.as_str(), said.contains("is over")), ("kill", true));
     let silent = sandbox.run(&["stop", "--now"]).exits(3);
     assert!(silent.stderr.contains("has not answered"), "{}", silent.text());
@@ -638,7 +639,7 @@ fn nothing_in_a_report_is_markup() {
     let mut script = Script::begin(&sandbox, TIME);
     let evil = || Some(EVIL.to_owned());
     script.begun(2);
-    script.add(RunEvent::Starting(AttemptRecord {
+    script.add(RunEvent::AttemptStarting(AttemptRecord {
         task: name.clone(),
         attempt: 1,
         agent: EVIL.to_owned(),
@@ -648,7 +649,7 @@ fn nothing_in_a_report_is_markup() {
         branch: evil(),
         ..AttemptRecord::default()
     }));
-    script.add(RunEvent::Finished(Finished {
+    script.add(RunEvent::AttemptEnded(AttemptEndRecord {
         task: name.clone(),
         attempt: 1,
         outcome: planwright_run::runs::Outcome::of(EVIL),
@@ -657,7 +658,7 @@ fn nothing_in_a_report_is_markup() {
         files: vec![EVIL.to_owned()],
         exit: evil(),
         session: evil(),
-        ..Finished::default()
+        ..AttemptEndRecord::default()
     }));
     script.add(RunEvent::Verified(VerificationRecord {
         task: name.clone(),
@@ -674,7 +675,7 @@ fn nothing_in_a_report_is_markup() {
         }],
         unverified: vec![EVIL.to_owned()],
     }));
-    script.add(RunEvent::Drifted(Drifted {
+    script.add(RunEvent::Drifted(DriftRecord {
         task: name.clone(),
         attempt: 1,
         files: vec![EVIL.to_owned()],
@@ -688,7 +689,7 @@ fn nothing_in_a_report_is_markup() {
         task: evil(),
         ..RemarkRecord::default()
     }));
-    script.add(RunEvent::Ended(RunEndRecord {
+    script.add(RunEvent::RunEnded(RunEndRecord {
         standing: planwright_run::runs::RunStanding::of(EVIL),
         why: evil(),
         next: evil(),

@@ -6,8 +6,8 @@ use std::path::Path;
 
 use planwright::run::clock;
 use planwright::run::files::DiskFiles;
-use planwright::run::journal::Header;
-use planwright::run::runs::{AttemptRecord, Finished, Outcome, RunEvent, RunLog};
+use planwright::run::journal::JournalHeader;
+use planwright::run::runs::{AttemptEndRecord, AttemptRecord, Outcome, RunEvent, RunLog};
 
 use super::scratch;
 use super::table::{Table, interleaved};
@@ -73,7 +73,7 @@ pub(crate) fn run(n_tasks: usize) -> anyhow::Result<Table> {
 /// Writes the log of a run whose tasks begin and end in groups, as the engine does: it continues when a group is durable.
 fn write_log(path: &Path, n_tasks: usize, n_in_flight: usize) -> anyhow::Result<()> {
     remove(path)?;
-    let header = Header {
+    let header = JournalHeader {
         path: "plan.json".to_owned(),
         id: Some("plan-a1b2c3d4".to_owned()),
     };
@@ -93,7 +93,7 @@ fn write_log(path: &Path, n_tasks: usize, n_in_flight: usize) -> anyhow::Result<
 }
 
 fn starting(task_ix: usize, slot: usize) -> RunEvent {
-    RunEvent::Starting(AttemptRecord {
+    RunEvent::AttemptStarting(AttemptRecord {
         task: format!("t{task_ix}"),
         attempt: 1,
         agent: "nobody".to_owned(),
@@ -103,13 +103,13 @@ fn starting(task_ix: usize, slot: usize) -> RunEvent {
 }
 
 fn finished(task_ix: usize) -> RunEvent {
-    RunEvent::Finished(Finished {
+    RunEvent::AttemptEnded(AttemptEndRecord {
         task: format!("t{task_ix}"),
         attempt: 1,
         outcome: Outcome::Done,
         exit: Some("exit 0".to_owned()),
         milliseconds: Some(1),
-        ..Finished::default()
+        ..AttemptEndRecord::default()
     })
 }
 

@@ -165,7 +165,7 @@ impl RunLoop<'_> {
         let task = asking.task.filter(|&task| self.phase(task) == Phase::Running);
         let Some(task) = task.filter(|_| self.tasks.schedule.stop().is_none()) else {
             let why = Some("it is not to begin any more".to_owned());
-            self.record_cost(RunEvent::Chosen(AgentChoiceRecord {
+            self.record_cost(RunEvent::AgentChosen(AgentChoiceRecord {
                 why,
                 ..chosen(&asking.arbiter, &asking.name, answer.as_ref().ok())
             }))?;
@@ -190,7 +190,7 @@ impl RunLoop<'_> {
         let root = self.root();
         match decided(&arbiter, answer, &available(self.request.config, &root)) {
             Ok((decision, _)) => {
-                self.record_cost(RunEvent::Chosen(AgentChoiceRecord {
+                self.record_cost(RunEvent::AgentChosen(AgentChoiceRecord {
                     agent: decision.agent.clone(),
                     reason: Some(decision.reason),
                     ..spent
@@ -218,7 +218,7 @@ impl RunLoop<'_> {
         spent: AgentChoiceRecord,
     ) -> Result<(), RunError> {
         let agent = self.agents.chosen.of_task(task);
-        self.record_cost(RunEvent::Chosen(AgentChoiceRecord {
+        self.record_cost(RunEvent::AgentChosen(AgentChoiceRecord {
             agent,
             why: Some(error.to_string()),
             ..spent

@@ -17,7 +17,7 @@ use super::super::attempt::{
 };
 use super::super::preview::commands_of;
 use super::super::protected::Protection;
-use super::super::recovery::Unlanded;
+use super::super::recovery::UnlandedWork;
 use super::super::status_updates::StatusUpdate;
 use super::RunLoop;
 use super::checkouts::{CheckoutObstacle, find};
@@ -30,7 +30,7 @@ use crate::faults;
 use crate::fence::Fence;
 use crate::files::write_own;
 use crate::git::TaskCheckout;
-use crate::runs::{self, Finished, Outcome, ProcessStartRecord, RunEvent, VerificationContract};
+use crate::runs::{self, AttemptEndRecord, Outcome, ProcessStartRecord, RunEvent, VerificationContract};
 use crate::shell::command_line;
 use crate::verify::{self, TaskChecks, contract_of};
 use crate::worker::{EndedProcess, ProcessExit, StartError};
@@ -165,7 +165,7 @@ impl RunLoop<'_> {
     }
 
     /// Resumes with verified work of an earlier run's attempt: no agent has to repeat it.
-    fn bring_home(&mut self, mut attempt: RunningAttempt, unlanded: Unlanded) -> Result<(), RunError> {
+    fn bring_home(&mut self, mut attempt: RunningAttempt, unlanded: UnlandedWork) -> Result<(), RunError> {
         self.record_approval(&attempt.name, &unlanded)?;
         attempt.agent = unlanded.agent;
         attempt.work.protected = unlanded.protected;
@@ -193,13 +193,13 @@ impl RunLoop<'_> {
             usage: Usage::default(),
             denials: Vec::new(),
         };
-        self.record_cost(RunEvent::Finished(Finished {
+        self.record_cost(RunEvent::AttemptEnded(AttemptEndRecord {
             task: attempt.name.clone(),
             attempt: attempt.number,
             outcome: Outcome::Done,
             output: Some(conclusion.output.clone()).filter(|output| !output.is_empty()),
             files: conclusion.affected_files.clone(),
-            ..Finished::default()
+            ..AttemptEndRecord::default()
         }))?;
         self.record_candidate(&attempt, &unlanded.candidate)?;
         self.commit()?;
@@ -207,7 +207,7 @@ impl RunLoop<'_> {
     }
 
     /// Records work that was approved in an earlier run, with its approval: the next run reads the log of this one.
-    fn record_approval(&mut self, task: &str, unlanded: &Unlanded) -> Result<(), RunError> {
+    fn record_approval(&mut self, task: &str, unlanded: &UnlandedWork) -> Result<(), RunError> {
         let known = self.state().task(task).and_then(|run| run.approved.as_ref());
         let Some(approved) = unlanded.approved.clone().filter(|approved| known != Some(approved)) else {
             return Ok(());
@@ -298,7 +298,7 @@ impl RunLoop<'_> {
         let key = self.attempts.new_key();
         match self.start_process(key, &mut spec) {
             Ok(started) => {
-                self.record(RunEvent::Started(ProcessStartRecord {
+                self.record(RunEvent::ProcessStarted(ProcessStartRecord {
                     task: attempt.name.clone(),
                     attempt: attempt.number,
                     pid: started.pid,
@@ -435,7 +435,7 @@ impl RunLoop<'_> {
         if self.waits.rests.count_shortage() > MAX_SHORTAGES {
             return self.hindered(attempt, why);
         }
-        self.record(RunEvent::Finished(attempt.ended(Outcome::Broken, why)))?;
+        self.record(RunEvent::AttemptEnded(attempt.ended(Outcome::Broken, why)))?;
         self.keep_checkout(&mut attempt)?;
         self.attempts.free_slot(&attempt);
         self.agents.fallbacks.continue_with(attempt.task, &attempt.agent);
@@ -453,13 +453,13 @@ impl RunLoop<'_> {
 
     /// Fails a task whose process could not start. Another attempt would fail as well.
     fn not_started(&mut self, attempt: RunningAttempt, why: &str) -> Result<(), RunError> {
-        self.record_cost(RunEvent::Finished(attempt.ended(Outcome::Failed, why)))?;
+        self.record_cost(RunEvent::AttemptEnded(attempt.ended(Outcome::Failed, why)))?;
         self.failed(attempt, &AttemptFailure::from(why), false)
     }
 
     /// Fails a task whose budget is spent, without another attempt.
     fn not_begun(&mut self, attempt: RunningAttempt, why: &str) -> Result<(), RunError> {
-        self.record(RunEvent::Finished(attempt.ended(Outcome::Failed, why)))?;
+        self.record(RunEvent::AttemptEnded(attempt.ended(Outcome::Failed, why)))?;
         self.start_update(&attempt);
         self.fail(attempt, &AttemptFailure::from(why), false)
     }
@@ -467,7 +467,7 @@ impl RunLoop<'_> {
 
 fn starting(attempt: &RunningAttempt, branch: Option<&str>, contract: Option<VerificationContract>) -> RunEvent {
     let checkout = attempt.location.checkout.as_ref();
-    RunEvent::Starting(runs::AttemptRecord {
+    RunEvent::AttemptStarting(runs::AttemptRecord {
         task: attempt.name.clone(),
         attempt: attempt.number,
         agent: attempt.agent.clone(),

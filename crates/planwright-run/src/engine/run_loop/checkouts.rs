@@ -23,7 +23,7 @@ use crate::faults;
 use crate::files::{DiskFiles, write_own};
 use crate::git::{Candidate, GitError, Repository, Snapshot, TaskCheckout, subject};
 use crate::layout::{IGNORE, STATE_FOLDER, refuse_links};
-use crate::runs::{self, Conditions, Drifted, IsolationMode, RunEvent};
+use crate::runs::{self, DriftRecord, FixedSettings, IsolationMode, RunEvent};
 use crate::verify;
 
 pub(super) enum CheckoutObstacle {
@@ -47,7 +47,7 @@ impl WorkLocation {
         }
     }
 
-    pub(super) fn conditions(&self) -> Option<&Conditions> {
+    pub(super) fn conditions(&self) -> Option<&FixedSettings> {
         Some(self.site()?.conditions())
     }
 
@@ -407,7 +407,7 @@ impl RunLoop<'_> {
             return Ok(None);
         }
         let why = format!("it touched files that the plan does not name: {}", listed(&files));
-        self.record(RunEvent::Drifted(Drifted {
+        self.record(RunEvent::Drifted(DriftRecord {
             task: attempt.name.clone(),
             attempt: attempt.number,
             files,

@@ -14,7 +14,7 @@ use super::checkouts::{short, title_of, words};
 use super::landing::LandingError;
 use super::results::AttemptFailure;
 use crate::git::{Candidate, GitError};
-use crate::runs::{Conflicted, Merged, RunEvent};
+use crate::runs::{ConflictRecord, LandingEndRecord, RunEvent};
 
 /// The size limit of each side's diff in the prompt, in bytes.
 const MAX_DIFF_BYTES: usize = 24 * 1024;
@@ -92,7 +92,7 @@ impl RunLoop<'_> {
             }
         };
         let resolution = brought.as_ref().map(|_| n_before + 1);
-        self.record(RunEvent::Conflicted(Conflicted {
+        self.record(RunEvent::Conflicted(ConflictRecord {
             task: attempt.name.clone(),
             attempt: attempt.number,
             files: conflict.paths.clone(),
@@ -161,13 +161,13 @@ impl RunLoop<'_> {
             listed(paths),
             short(&candidate.commit)
         );
-        self.record(RunEvent::Merged(Merged {
+        self.record(RunEvent::LandingEnded(LandingEndRecord {
             task: attempt.name.clone(),
             attempt: attempt.number,
             branch,
             passed: false,
             why: Some(why.clone()),
-            ..Merged::default()
+            ..LandingEndRecord::default()
         }))?;
         self.failed(attempt, &AttemptFailure::Other(why), false)
     }

@@ -6,13 +6,13 @@ use planwright_core::plan::{State, Verb};
 use planwright_core::schedule::{Phase, ScheduleEvent};
 
 use super::super::RunError;
-use super::super::recovery::Unlanded;
+use super::super::recovery::UnlandedWork;
 use super::super::status_updates::StatusUpdate;
 use super::RunLoop;
 use super::reconcile::keeps_output;
 use crate::review::rejection;
 use crate::runs::state::TaskRun;
-use crate::runs::{Approved, ControlRequest, RequestRecord, Requests, RunEvent};
+use crate::runs::{ApprovalRecord, ControlRequest, RequestRecord, Requests, RunEvent};
 use crate::user::user;
 use crate::worker::StopManner;
 
@@ -91,7 +91,7 @@ impl RunLoop<'_> {
 
     fn approved(&mut self, task: u32, ask: &ControlRequest, by: String) -> Result<(), RunError> {
         let held = self.landing.take_for_review(task);
-        let approved = Approved {
+        let approved = ApprovalRecord {
             task: self.snapshot.name(task).to_owned(),
             by: Some(by.clone()),
             note: ask.note.clone(),
@@ -100,7 +100,7 @@ impl RunLoop<'_> {
         self.record(RunEvent::Approved(approved.clone()))?;
         if let Some(held) = held {
             // The task is done when its work has landed.
-            let unlanded = Unlanded::of_held(&held, Some(&approved));
+            let unlanded = UnlandedWork::of_held(&held, Some(&approved));
             self.landing.add_unlanded(task, unlanded);
             self.happened(ScheduleEvent::Moved {
                 task,
@@ -126,7 +126,7 @@ impl RunLoop<'_> {
         let why = ask.note.clone().unwrap_or_else(|| "rejected".to_owned());
         let name = self.snapshot.name(task).to_owned();
         let attempt = self.state().highest_attempt(&name);
-        self.record(RunEvent::Finished(rejection(name, attempt, ask.note.as_deref())))?;
+        self.record(RunEvent::AttemptEnded(rejection(name, attempt, ask.note.as_deref())))?;
         self.happened(ScheduleEvent::Rejected { task });
         self.update_plan(StatusUpdate {
             note: Some(why),

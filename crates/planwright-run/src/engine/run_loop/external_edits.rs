@@ -347,7 +347,7 @@ impl RunLoop<'_> {
         self.tasks.weights = weights;
         self.snapshot = snapshot;
         if let Some(event) = event {
-            self.record(RunEvent::Edited(event))?;
+            self.record(RunEvent::PlanEdited(event))?;
         }
         if !is_same {
             let (schedule, actions) = self.tasks.schedule.over(Jobs::new(jobs), &old_of);

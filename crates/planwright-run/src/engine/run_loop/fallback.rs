@@ -209,7 +209,7 @@ impl RunLoop<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::runs::{self, Finished, Outcome, RunEvent, RunRecord};
+    use crate::runs::{self, AttemptEndRecord, Outcome, RunEvent, RunRecord};
 
     #[test]
     fn the_last_limit_of_the_provider_counts() {
@@ -221,17 +221,17 @@ mod tests {
             time: format!("2026-11-16T{time}:00.000Z"),
             event,
         };
-        let starting = RunEvent::Starting(runs::AttemptRecord {
+        let starting = RunEvent::AttemptStarting(runs::AttemptRecord {
             task: "t1".to_owned(),
             agent: "one".to_owned(),
             ..runs::AttemptRecord::default()
         });
         let limited = |limited_for: Option<u64>| {
-            RunEvent::Finished(Finished {
+            RunEvent::AttemptEnded(AttemptEndRecord {
                 task: "t1".to_owned(),
                 outcome: Outcome::RateLimited,
                 limited_for,
-                ..Finished::default()
+                ..AttemptEndRecord::default()
             })
         };
         let mut records = vec![record("10:00", starting), record("10:00", limited(Some(hours(5))))];

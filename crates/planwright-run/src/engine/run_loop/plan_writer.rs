@@ -11,7 +11,7 @@ use super::super::{PlanSnapshot, RunError};
 use super::RunLoop;
 use crate::clock;
 use crate::revise::ReviseError;
-use crate::runs::{Projected, RemarkKind, RunEvent, SkippedTask};
+use crate::runs::{PlanWriteRecord, RemarkKind, RunEvent, SkippedTask};
 
 pub(super) struct PlanWriter {
     pending: PendingUpdates,
@@ -206,7 +206,7 @@ impl RunLoop<'_> {
             return Ok(());
         }
         let change = written.change;
-        self.record(RunEvent::Projected(Projected { tasks, change }))
+        self.record(RunEvent::PlanWritten(PlanWriteRecord { tasks, change }))
     }
 
     pub(super) fn skip(&mut self, task: u32, because: u32) -> Result<(), RunError> {

@@ -19,7 +19,7 @@ use crate::journal::ChangeRecord;
 use crate::proofs::Proofs;
 use crate::revise::{LastVerb, ReviseError, last_verbs, names_in};
 use crate::runs::state::WorkProgress;
-use crate::runs::{Approved, Finished, Outcome, PlanEditRecord, RemarkKind, RemarkRecord, RunEvent};
+use crate::runs::{ApprovalRecord, AttemptEndRecord, Outcome, PlanEditRecord, RemarkKind, RemarkRecord, RunEvent};
 use crate::store::{Store, history};
 
 #[derive(Default)]
@@ -187,7 +187,7 @@ impl Reconciliation<'_> {
                 continue;
             };
             let landed = found.found_landing().filter(|_| !found.is_of_ended_run);
-            self.result.events.extend(landed.cloned().map(RunEvent::Merged));
+            self.result.events.extend(landed.cloned().map(RunEvent::LandingEnded));
             let state = self.snapshot.state(task);
             match is_said(verbs, name, state, &found.run.changed_at) {
                 true => {
@@ -264,12 +264,12 @@ impl Reconciliation<'_> {
         let text = format!("`{name}` was interrupted in the run before");
         if policy == OnInterrupted::Fail {
             let found = self.recovered.task(&name);
-            self.result.events.push(RunEvent::Finished(Finished {
+            self.result.events.push(RunEvent::AttemptEnded(AttemptEndRecord {
                 task: name,
                 attempt: found.map_or(1, |found| found.run.last().map_or(0, |last| last.attempt)),
                 outcome: Outcome::Failed,
                 why: Some("interrupted".to_owned()),
-                ..Finished::default()
+                ..AttemptEndRecord::default()
             }));
         }
         self.remark(Some(RemarkKind::WasInterrupted), text);
@@ -369,7 +369,7 @@ fn contradicted(
         let found = snapshot.state(task);
         let run = recovered.task(name).map(|found| &found.run);
         // The file may lack the last states of the run.
-        let is_late = run.is_some_and(|run| !run.is_projected) && matches!(found, State::Pending | State::Running);
+        let is_late = run.is_some_and(|run| !run.is_in_plan_file) && matches!(found, State::Pending | State::Running);
         let may_be_pending = known == State::Running || snapshot.plan().lifecycle.machine.counts_retries;
         let is_open = found == State::Pending && may_be_pending && known != State::Done;
         let holds = found == known || is_late || is_open || is_said(verbs, name, found, since);
@@ -380,7 +380,7 @@ fn contradicted(
 
 /// Returns the result of a task in the last run that the plan file lacks.
 fn late_result(snapshot: &PlanSnapshot, found: &RecoveredTask) -> Option<(Verb, &'static str)> {
-    if found.run.is_projected {
+    if found.run.is_in_plan_file {
         return None;
     }
     match found.progress() {
@@ -399,16 +399,16 @@ fn reviewed(found: &RecoveredTask, name: &str, state: State) -> Option<RunEvent>
     let task = name.to_owned();
     match state {
         _ if found.progress() != WorkProgress::Review || found.is_of_ended_run => None,
-        State::Done => Some(RunEvent::Approved(Approved {
+        State::Done => Some(RunEvent::Approved(ApprovalRecord {
             task,
-            ..Approved::default()
+            ..ApprovalRecord::default()
         })),
-        State::Failed => Some(RunEvent::Finished(Finished {
+        State::Failed => Some(RunEvent::AttemptEnded(AttemptEndRecord {
             task,
             attempt: found.run.last().map_or(0, |last| last.attempt),
             outcome: Outcome::Failed,
             why: Some("rejected".to_owned()),
-            ..Finished::default()
+            ..AttemptEndRecord::default()
         })),
         _ => None,
     }
@@ -421,7 +421,7 @@ fn taken_over(found: &RecoveredTask, name: &str, last: Option<&LastVerb>) -> Opt
         return None;
     }
     let moved = last?.take_over(name, &found.run.changed_at)?;
-    Some(RunEvent::Edited(PlanEditRecord {
+    Some(RunEvent::PlanEdited(PlanEditRecord {
         what: format!("another process moved `{}` to {}", visible(name), moved.to),
         moved: vec![moved],
         ..PlanEditRecord::default()

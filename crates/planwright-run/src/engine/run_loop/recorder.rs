@@ -91,7 +91,8 @@ impl<'a> Recorder<'a> {
 
     /// Returns whether a record must be reported at once. Only the record of a process id can wait.
     pub(super) fn is_urgent(&self) -> bool {
-        let can_wait = |record: &RunRecord| matches!(record.event, RunEvent::Started(_) | RunEvent::Projected(_));
+        let can_wait =
+            |record: &RunRecord| matches!(record.event, RunEvent::ProcessStarted(_) | RunEvent::PlanWritten(_));
         self.log.has_waiting() && !self.unreported.iter().all(can_wait)
     }
 

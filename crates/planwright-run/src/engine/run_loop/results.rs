@@ -16,7 +16,7 @@ use crate::config::OnProtected;
 use crate::failure_line::failure_line;
 use crate::fallback::grown;
 use crate::runs::state::verification_failure;
-use crate::runs::{Finished, Outcome, Projected, Receipt, RemarkKind, RunEvent};
+use crate::runs::{AttemptEndRecord, Outcome, PlanWriteRecord, Receipt, RemarkKind, RunEvent};
 use crate::verify;
 use crate::worker::{EndedProcess, ProcessExit};
 
@@ -105,7 +105,7 @@ impl RunLoop<'_> {
     /// Records that the plan file has the state of a task: another process wrote it.
     fn is_known(&mut self, attempt: &RunningAttempt) -> Result<(), RunError> {
         let tasks = vec![attempt.name.clone()];
-        self.record(RunEvent::Projected(Projected { tasks, change: None }))
+        self.record(RunEvent::PlanWritten(PlanWriteRecord { tasks, change: None }))
     }
 
     fn done_update(&self, attempt: &RunningAttempt, checking: &Checking) -> StatusUpdate {
@@ -260,7 +260,7 @@ impl RunLoop<'_> {
             Some((ended, conclusion)) => finished(&attempt, Outcome::Interrupted, Some(why), ended, conclusion),
             None => attempt.ended(Outcome::Interrupted, why),
         };
-        self.record_cost(RunEvent::Finished(event))?;
+        self.record_cost(RunEvent::AttemptEnded(event))?;
         match attempt.moved {
             Some(to) => self.happened(ScheduleEvent::Moved { task, to }),
             None if attempt.ending == Some(AgentEndReason::TakenAway) => {}
@@ -304,14 +304,14 @@ pub(super) fn finished(
     why: Option<&str>,
     ended: &EndedProcess,
     conclusion: &Conclusion,
-) -> Finished {
+) -> AttemptEndRecord {
     let output = conclusion.output.trim();
     let exit = match ended.exit {
         ProcessExit::Code(code) => Some(format!("exit {code}")),
         ProcessExit::Signal(signal) => Some(format!("signal {signal}")),
         ProcessExit::Unknown => None,
     };
-    Finished {
+    AttemptEndRecord {
         task: attempt.name.clone(),
         attempt: attempt.number,
         outcome,

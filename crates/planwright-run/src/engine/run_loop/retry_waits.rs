@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use super::super::RunError;
 use super::RunLoop;
 use crate::clock;
-use crate::runs::{Resting, RunEvent};
+use crate::runs::{RetryWaitRecord, RunEvent};
 
 #[derive(Default)]
 pub(super) struct RetryWaits {
@@ -60,7 +60,7 @@ impl RunLoop<'_> {
         let (wait, why) = self.waits.rests.planned.remove(&task).unwrap_or_default();
         self.waits.rests.waiting.push((clock::instant() + wait, task));
         let name = self.snapshot.name(task).to_owned();
-        self.record(RunEvent::Resting(Resting {
+        self.record(RunEvent::Resting(RetryWaitRecord {
             attempt: self.state().highest_attempt(&name),
             task: name,
             milliseconds: u64::try_from(wait.as_millis()).unwrap_or(u64::MAX),

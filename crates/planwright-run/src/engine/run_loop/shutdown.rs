@@ -63,7 +63,7 @@ impl RunLoop<'_> {
         let status = self.tasks.schedule.status();
         let ended = self.ended(status);
         let spent = self.all_spent();
-        self.record(RunEvent::Ended(ended.clone()))?;
+        self.record(RunEvent::RunEnded(ended.clone()))?;
         self.commit()?;
         self.keep_plan();
         let state = self.recorder.finish(&self.live.place.log());

@@ -42,12 +42,12 @@ use crate::clock;
 use crate::files::DiskFiles;
 use crate::gate::GatePolicy;
 use crate::git::{FolderIdentity, Repository};
-use crate::journal::{Header, plan_id};
+use crate::journal::{JournalHeader, plan_id};
 use crate::layout::{PlanPlace, STATE_FOLDER, make_state_folder};
 use crate::revise::{ChangeTarget, LastVerb, last_verbs, transition_plan};
 use crate::runs::state::{AttemptRun, RunState, TaskRun, WorkProgress};
 use crate::runs::{
-    self, Begun, IsolationMode, RemarkRecord, Resumed, RunEvent, RunLock, RunLog, RunPlace, RunRecord, Spent,
+    self, IsolationMode, RemarkRecord, Resumed, RunEvent, RunLock, RunLog, RunPlace, RunRecord, RunStartRecord, Spent,
     TaskRecord, WorkspaceFolder,
 };
 use crate::user::user;
@@ -123,7 +123,7 @@ impl<'a> RunLoop<'a> {
         let reconciled = std::mem::take(&mut startup.reconciled);
         let stops = StopRequests::new(interrupts, why_stopped);
         let mut run_loop = startup.into_loop(live, template, in_scope, workers, watcher, stops);
-        run_loop.record(RunEvent::Begun(Box::new(begun)))?;
+        run_loop.record(RunEvent::RunStarted(Box::new(begun)))?;
         run_loop.record_beginning(remarks, reconciled)?;
         Ok(run_loop)
     }
@@ -215,7 +215,7 @@ impl<'a> Startup<'a> {
         jobs.iter().enumerate().map(is_in_scope).collect()
     }
 
-    fn begun(&self, in_scope: &[bool]) -> Begun {
+    fn begun(&self, in_scope: &[bool]) -> RunStartRecord {
         let snapshot = &self.plan.snapshot;
         let (options, state) = (&self.request.options, &self.log.state);
         let continues = self.recovered.interrupted().is_some();
@@ -224,7 +224,7 @@ impl<'a> Startup<'a> {
             // The expenses of a run that a signal ended count: the same work is resumed.
             false => options.earlier.with(self.recovered.spent_before_signal()),
         };
-        Begun {
+        RunStartRecord {
             run: self.log.place.id().to_owned(),
             pid: std::process::id(),
             start_time: worker::own_start_time(),
@@ -508,7 +508,7 @@ fn open_workplace(
 }
 
 /// Reports flags without effect, because a resumed run keeps its branch and its isolation.
-fn kept_conditions(request: &RunRequest<'_>, conditions: &crate::runs::Conditions) -> Vec<String> {
+fn kept_conditions(request: &RunRequest<'_>, conditions: &crate::runs::FixedSettings) -> Vec<String> {
     let mut remarks = Vec::new();
     let is_other = |name: &&String| match name.as_str() {
         "current" => !conditions.is_current,
@@ -592,7 +592,7 @@ fn open_log(
     }
     let plan = snapshot.place();
     let place = RunPlace::create(&FILES, &plan.root, now).map_err(RunError::io("the run's folder cannot be made"))?;
-    let header = Header {
+    let header = JournalHeader {
         path: plan.relative.clone(),
         id: plan_id(snapshot.plan()).map(str::to_owned),
     };

@@ -6,7 +6,7 @@ use planwright_core::schedule::{ScheduleEvent, Stop};
 
 use super::super::RunError;
 use super::RunLoop;
-use crate::runs::{RunEvent, StopReason, Stopping};
+use crate::runs::{RunEvent, StopReason, StopRecord};
 use crate::worker::StopManner;
 
 /// Why a run stops, and the number of the user's interrupts.
@@ -76,7 +76,7 @@ impl RunLoop<'_> {
             Stop::MaxTasks => (StopReason::MaxTasks, None),
             Stop::Budget => (StopReason::Budget, None),
         };
-        let event = Stopping {
+        let event = StopRecord {
             reason,
             task: task.map(|task| self.snapshot.name(task).to_owned()),
             why: self.user.stops.why.clone(),

@@ -17,7 +17,7 @@ use crate::config::{NoChanges, OnProtected};
 use crate::fallback::{Continuation, reported_wait};
 use crate::faults;
 use crate::git::Candidate;
-use crate::runs::{Finished, Outcome, RemarkKind, RunEvent, Spent};
+use crate::runs::{AttemptEndRecord, Outcome, RemarkKind, RunEvent, Spent};
 use crate::worker::{self, EndCause, EndedProcess, ProcessExit, StopManner};
 
 enum AttemptVerdict {
@@ -267,7 +267,7 @@ impl RunLoop<'_> {
             AttemptVerdict::Interrupted => self.interrupted(attempt, Some((ended, &conclusion))),
             AttemptVerdict::Done => {
                 let event = event(Outcome::Done, None);
-                self.record_cost(RunEvent::Finished(event))?;
+                self.record_cost(RunEvent::AttemptEnded(event))?;
                 if let Some(candidate) = &candidate {
                     self.record_candidate(&attempt, candidate)?;
                 }
@@ -275,26 +275,26 @@ impl RunLoop<'_> {
             }
             AttemptVerdict::Stopped(condition) => {
                 let event = event(Outcome::Stopped, Some(&condition));
-                self.record_cost(RunEvent::Finished(event))?;
+                self.record_cost(RunEvent::AttemptEnded(event))?;
                 self.met_condition(attempt, &condition)
             }
             AttemptVerdict::RateLimited { wait, why } => {
                 let limited_for = wait.map(|wait| u64::try_from(wait.as_millis()).unwrap_or(u64::MAX));
-                let event = Finished {
+                let event = AttemptEndRecord {
                     limited_for,
                     ..event(Outcome::RateLimited, Some(&why))
                 };
-                self.record_cost(RunEvent::Finished(event))?;
+                self.record_cost(RunEvent::AttemptEnded(event))?;
                 self.deferred(attempt, wait, &why)
             }
             AttemptVerdict::Broken { why, way } => {
                 let event = event(Outcome::Broken, Some(&why));
-                self.record_cost(RunEvent::Finished(event))?;
+                self.record_cost(RunEvent::AttemptEnded(event))?;
                 self.go_another_way(attempt, way, "could not work", &why)
             }
             AttemptVerdict::Failed(why) => {
                 let event = event(Outcome::Failed, Some(&why));
-                self.record_cost(RunEvent::Finished(event))?;
+                self.record_cost(RunEvent::AttemptEnded(event))?;
                 self.failed(attempt, &AttemptFailure::Other(why), true)
             }
         }

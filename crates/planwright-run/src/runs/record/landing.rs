@@ -6,7 +6,7 @@ use crate::journal::line::is_false;
 
 /// The settings of a run that never change, even if it is interrupted.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Conditions {
+pub struct FixedSettings {
     pub branch: String,
     /// Whether the user had that branch checked out, and wants work to land there.
     #[serde(default, skip_serializing_if = "is_false")]
@@ -40,7 +40,7 @@ pub struct CandidateRecord {
 
 /// Finished and verified work that waits for a review, and lands after its approval.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct HeldWork {
+pub struct UnlandedWorkRecord {
     pub task: String,
     /// The work, and the attempt that made it.
     pub candidate: CandidateRecord,
@@ -66,7 +66,7 @@ pub struct HeldWork {
 
 /// A candidate that conflicts with work that has landed since its start.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Conflicted {
+pub struct ConflictRecord {
     pub task: String,
     pub attempt: u32,
     pub files: Vec<String>,
@@ -85,7 +85,7 @@ pub struct Conflicted {
 
 /// A verified candidate is about to land. Durable before the branch moves.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LandingRecord {
+pub struct LandingStartRecord {
     pub task: String,
     pub attempt: u32,
     pub commit: String,
@@ -93,7 +93,7 @@ pub struct LandingRecord {
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Merged {
+pub struct LandingEndRecord {
     pub task: String,
     pub attempt: u32,
     /// The branch that the work landed on; in logs of earlier versions, the branch of the attempt.

@@ -7,13 +7,13 @@ use crate::journal::line::{RecordLine, UnknownRecord, record_kinds, write_line};
 
 record_kinds! {
     RunEvent,
-    "run-begun" => Begun,
-    "chosen" => Chosen,
-    "starting" => Starting,
-    "started" => Started,
-    "finished" => Finished,
+    "run-begun" => RunStarted,
+    "chosen" => AgentChosen,
+    "starting" => AttemptStarting,
+    "started" => ProcessStarted,
+    "finished" => AttemptEnded,
     "verified" => Verified,
-    "projected" => Projected,
+    "projected" => PlanWritten,
     "skipped" => Skipped,
     "review" => Review,
     "held" => Held,
@@ -24,13 +24,13 @@ record_kinds! {
     "resting" => Resting,
     "candidate" => Candidate,
     "conflict" => Conflicted,
-    "landing" => Landing,
-    "merged" => Merged,
+    "landing" => LandingStarted,
+    "merged" => LandingEnded,
     "drift" => Drifted,
-    "edited" => Edited,
+    "edited" => PlanEdited,
     "remark" => Remark,
-    "run-ended" => Ended,
-    "cut" => Cut,
+    "run-ended" => RunEnded,
+    "cut" => LogCut,
 }
 
 impl RunRecord {

@@ -15,7 +15,9 @@ use crate::journal::UnknownRecord;
 use crate::journal::line::is_false;
 
 pub use crate::journal::Receipt;
-pub use landing::{CandidateRecord, Conditions, Conflicted, HeldWork, LandingRecord, Merged};
+pub use landing::{
+    CandidateRecord, ConflictRecord, FixedSettings, LandingEndRecord, LandingStartRecord, UnlandedWorkRecord,
+};
 pub use spent::Spent;
 pub use words::{IsolationMode, Outcome, RemarkKind, RunStanding, StopReason};
 
@@ -30,42 +32,42 @@ pub struct RunRecord {
 
 #[derive(Clone, Debug)]
 pub enum RunEvent {
-    Begun(Box<Begun>),
-    Chosen(AgentChoiceRecord),
+    RunStarted(Box<RunStartRecord>),
+    AgentChosen(AgentChoiceRecord),
     /// An attempt is about to start. Durable before its process exists.
-    Starting(AttemptRecord),
-    Started(ProcessStartRecord),
+    AttemptStarting(AttemptRecord),
+    ProcessStarted(ProcessStartRecord),
     /// An attempt has ended. Durable before it is reported.
-    Finished(Finished),
+    AttemptEnded(AttemptEndRecord),
     Verified(VerificationRecord),
     /// The plan file has the run's state of these tasks.
-    Projected(Projected),
+    PlanWritten(PlanWriteRecord),
     Skipped(SkippedTask),
     Review(TaskRecord),
     /// Finished work that lands after its approval.
-    Held(Box<HeldWork>),
-    Approved(Approved),
+    Held(Box<UnlandedWorkRecord>),
+    Approved(ApprovalRecord),
     Paused(RequestRecord),
     Resumed(RequestRecord),
-    Stopping(Stopping),
-    Resting(Resting),
+    Stopping(StopRecord),
+    Resting(RetryWaitRecord),
     Candidate(CandidateRecord),
     /// A candidate conflicts with work that landed after the start of its attempt.
-    Conflicted(Conflicted),
-    Landing(LandingRecord),
-    Merged(Merged),
-    Drifted(Drifted),
-    Edited(PlanEditRecord),
+    Conflicted(ConflictRecord),
+    LandingStarted(LandingStartRecord),
+    LandingEnded(LandingEndRecord),
+    Drifted(DriftRecord),
+    PlanEdited(PlanEditRecord),
     Remark(RemarkRecord),
-    Ended(RunEndRecord),
+    RunEnded(RunEndRecord),
     /// The incomplete end of the log was cut.
-    Cut(LogCut),
+    LogCut(LogCutRecord),
     Other(UnknownRecord),
 }
 
 /// Written when a run starts or resumes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Begun {
+pub struct RunStartRecord {
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub run: String,
     pub pid: u32,
@@ -84,7 +86,7 @@ pub struct Begun {
     pub config: Option<String>,
     /// The settings that never change; none if tasks share the folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub conditions: Option<Conditions>,
+    pub conditions: Option<FixedSettings>,
     /// The folder of the workspace; none in logs of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workspace: Option<WorkspaceFolder>,
@@ -95,7 +97,7 @@ pub struct Begun {
     pub earlier: Option<Spent>,
     /// Why the plan is a new version, made because an earlier run failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub replanned: Option<Replanned>,
+    pub replanned: Option<ReplanOrigin>,
     /// The states of the tasks that are not pending, as the run found them; none in logs of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub states: Option<BTreeMap<String, String>>,
@@ -113,7 +115,7 @@ pub struct WorkspaceFolder {
 
 /// The origin of a plan that replaces one that failed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Replanned {
+pub struct ReplanOrigin {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<String>,
     /// The plan that failed, from the root of the workspace.
@@ -204,7 +206,7 @@ pub struct ProcessStartRecord {
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Finished {
+pub struct AttemptEndRecord {
     pub task: String,
     pub attempt: u32,
     pub outcome: Outcome,
@@ -251,7 +253,7 @@ pub struct VerificationRecord {
 
 /// A change of the plan file that wrote updates of the run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Projected {
+pub struct PlanWriteRecord {
     pub tasks: Vec<String>,
     /// The number of the change in the plan's journal; none if nothing had to change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -270,7 +272,7 @@ pub struct TaskRecord {
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Approved {
+pub struct ApprovalRecord {
     pub task: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
@@ -292,7 +294,7 @@ pub struct RequestRecord {
 
 /// Why nothing new starts any more.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Stopping {
+pub struct StopRecord {
     pub reason: StopReason,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<String>,
@@ -301,7 +303,7 @@ pub struct Stopping {
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Resting {
+pub struct RetryWaitRecord {
     pub task: String,
     pub attempt: u32,
     pub milliseconds: u64,
@@ -311,7 +313,7 @@ pub struct Resting {
 
 /// Files that a task touched and does not declare.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Drifted {
+pub struct DriftRecord {
     pub task: String,
     pub attempt: u32,
     pub files: Vec<String>,
@@ -420,7 +422,7 @@ fn is_zero(value: &u64) -> bool {
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LogCut {
+pub struct LogCutRecord {
     pub offset: u64,
     pub n_bytes: u64,
 }

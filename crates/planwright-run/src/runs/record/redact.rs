@@ -3,8 +3,8 @@
 //! Names of tasks, folders, branches and commits stay unchanged: a run finds its work by them.
 
 use super::{
-    AgentChoiceRecord, CandidateRecord, Conflicted, Drifted, Finished, HeldWork, Merged, Receipt, RemarkRecord,
-    Resting, RunEndRecord, RunEvent, Stopping, VerificationRecord,
+    AgentChoiceRecord, AttemptEndRecord, CandidateRecord, ConflictRecord, DriftRecord, LandingEndRecord, Receipt,
+    RemarkRecord, RetryWaitRecord, RunEndRecord, RunEvent, StopRecord, UnlandedWorkRecord, VerificationRecord,
 };
 use crate::redaction::Redaction;
 
@@ -12,31 +12,31 @@ impl RunEvent {
     /// Removes secrets from texts of agents and commands, and from file names that agents chose.
     pub(crate) fn redact(&mut self, redaction: &Redaction) {
         match self {
-            RunEvent::Chosen(chosen) => chosen.redact(redaction),
-            RunEvent::Finished(finished) => finished.redact(redaction),
+            RunEvent::AgentChosen(chosen) => chosen.redact(redaction),
+            RunEvent::AttemptEnded(finished) => finished.redact(redaction),
             RunEvent::Verified(verified) => verified.redact(redaction),
             RunEvent::Stopping(stopping) => stopping.redact(redaction),
             RunEvent::Resting(resting) => resting.redact(redaction),
             RunEvent::Candidate(candidate) => candidate.redact(redaction),
             RunEvent::Held(held) => held.redact(redaction),
             RunEvent::Conflicted(conflicted) => conflicted.redact(redaction),
-            RunEvent::Merged(merged) => merged.redact(redaction),
+            RunEvent::LandingEnded(merged) => merged.redact(redaction),
             RunEvent::Drifted(drifted) => drifted.redact(redaction),
             RunEvent::Remark(remark) => remark.redact(redaction),
-            RunEvent::Ended(ended) => ended.redact(redaction),
+            RunEvent::RunEnded(ended) => ended.redact(redaction),
             // Numbers, times, names, and requests of users.
-            RunEvent::Begun(_)
-            | RunEvent::Starting(_)
-            | RunEvent::Started(_)
-            | RunEvent::Projected(_)
+            RunEvent::RunStarted(_)
+            | RunEvent::AttemptStarting(_)
+            | RunEvent::ProcessStarted(_)
+            | RunEvent::PlanWritten(_)
             | RunEvent::Skipped(_)
             | RunEvent::Review(_)
             | RunEvent::Approved(_)
             | RunEvent::Paused(_)
             | RunEvent::Resumed(_)
-            | RunEvent::Landing(_)
-            | RunEvent::Edited(_)
-            | RunEvent::Cut(_)
+            | RunEvent::LandingStarted(_)
+            | RunEvent::PlanEdited(_)
+            | RunEvent::LogCut(_)
             | RunEvent::Other(_) => {}
         }
     }
@@ -79,18 +79,18 @@ macro_rules! redacted {
 redacted! {
     AgentChoiceRecord: reason why; keeps task arbiter agent milliseconds cost_usd tokens.
     CandidateRecord: ignored other_work protected; keeps task attempt commit tree base.
-    Conflicted: files; keeps task attempt onto tree labels resolution.
-    Drifted: files; keeps task attempt.
-    Finished: why output files discoveries;
+    ConflictRecord: files; keeps task attempt onto tree labels resolution.
+    DriftRecord: files; keeps task attempt.
+    AttemptEndRecord: why output files discoveries;
         keeps task attempt outcome exit milliseconds cost_usd tokens session limited_for no_changes.
-    HeldWork: candidate output files; keeps task is_verified agent session folder identity base.
-    Merged: why; keeps task attempt branch passed commit tree.
+    UnlandedWorkRecord: candidate output files; keeps task is_verified agent session folder identity base.
+    LandingEndRecord: why; keeps task attempt branch passed commit tree.
     Receipt: tail; keeps command exit milliseconds digest commit tree.
     RemarkRecord: text; keeps task kind.
-    Resting: why; keeps task attempt milliseconds.
+    RetryWaitRecord: why; keeps task attempt milliseconds.
     RunEndRecord: why;
         keeps standing n_done n_failed n_skipped n_review n_left n_unverified milliseconds cost_usd tokens next
             n_unchanged unwritten.
-    Stopping: why; keeps reason task.
+    StopRecord: why; keeps reason task.
     VerificationRecord: receipts; keeps task attempt passed unverified.
 }

@@ -1,6 +1,6 @@
 //! Finds the task of a record, even after an edit of the plan renamed tasks.
 
-use super::super::record::{Merged, Outcome, PlanEditRecord, VerificationRecord};
+use super::super::record::{LandingEndRecord, Outcome, PlanEditRecord, VerificationRecord};
 use super::task::TaskRun;
 use super::{Accepted, RunState, between, end_of, verification_failure};
 use crate::clock::milliseconds_of;
@@ -68,7 +68,7 @@ impl RunState {
 impl TaskRun {
     /// Records that the plan file lacks a change.
     pub(super) fn note(&mut self, time: &str) {
-        self.is_projected = false;
+        self.is_in_plan_file = false;
         time.clone_into(&mut self.changed_at);
     }
 
@@ -134,7 +134,7 @@ impl TaskRun {
         }
     }
 
-    pub(super) fn merged(&mut self, merged: &Merged) -> Accepted {
+    pub(super) fn merged(&mut self, merged: &LandingEndRecord) -> Accepted {
         match merged.passed {
             true => self.accept(&merged.task, merged.attempt),
             false => self.fail(&merged.task, merged.attempt, merged.why.clone()),

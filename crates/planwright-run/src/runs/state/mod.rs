@@ -10,9 +10,10 @@ mod task;
 use std::collections::{BTreeMap, HashMap};
 
 use super::record::{
-    AgentChoiceRecord, AttemptRecord, Begun, CandidateRecord, Conditions, Conflicted, Drifted, Finished, LandingRecord,
-    LogCut, Merged, MovedTask, Outcome, PlanEditRecord, ProcessStartRecord, RemarkKind, RequestRecord, Resting,
-    RunEndRecord, RunEvent, RunRecord, RunStanding, Spent, Stopping, VerificationRecord,
+    AgentChoiceRecord, AttemptEndRecord, AttemptRecord, CandidateRecord, ConflictRecord, DriftRecord, FixedSettings,
+    LandingEndRecord, LandingStartRecord, LogCutRecord, MovedTask, Outcome, PlanEditRecord, ProcessStartRecord,
+    RemarkKind, RequestRecord, RetryWaitRecord, RunEndRecord, RunEvent, RunRecord, RunStanding, RunStartRecord, Spent,
+    StopRecord, VerificationRecord,
 };
 use crate::clock::milliseconds_of;
 pub use counts::Counts;
@@ -27,10 +28,10 @@ pub use task::{
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RunState {
     /// Its last start or resumption.
-    pub begun: Option<Begun>,
+    pub begun: Option<RunStartRecord>,
     pub config: Option<String>,
     /// The settings that never change, from its first record.
-    pub conditions: Option<Conditions>,
+    pub conditions: Option<FixedSettings>,
     /// The states of tasks that were not pending at its last start or resumption; none in logs of earlier versions.
     pub found: Option<BTreeMap<String, String>>,
     pub times: RunTimes,
@@ -40,7 +41,7 @@ pub struct RunState {
     /// The pause request, while it is paused.
     pub paused: Option<RequestRecord>,
     /// Why nothing new starts any more.
-    pub stopping: Option<Stopping>,
+    pub stopping: Option<StopRecord>,
     /// How it ended; none while it is active, and if it was interrupted.
     pub ended: Option<RunEndRecord>,
     /// The decisions on its reviews after its end, in words.
@@ -175,19 +176,19 @@ impl RunState {
     pub fn apply(&mut self, record: &RunRecord) {
         let time = record.time.as_str();
         self.times.last = Some(time.to_owned());
-        if let RunEvent::Begun(begun) = &record.event {
+        if let RunEvent::RunStarted(begun) = &record.event {
             self.begin(begun, time);
         }
         self.times.part.last = milliseconds_of(time).or(self.times.part.last);
         self.note_decision(&record.event);
         match &record.event {
-            RunEvent::Begun(_) | RunEvent::Other(_) => {}
-            RunEvent::Chosen(chosen) => self.choose(chosen, time),
-            RunEvent::Starting(attempt) => self.start(attempt, time),
-            RunEvent::Started(started) => self.process_started(started, time),
-            RunEvent::Finished(finished) => self.finish(finished, time),
+            RunEvent::RunStarted(_) | RunEvent::Other(_) => {}
+            RunEvent::AgentChosen(chosen) => self.choose(chosen, time),
+            RunEvent::AttemptStarting(attempt) => self.start(attempt, time),
+            RunEvent::ProcessStarted(started) => self.process_started(started, time),
+            RunEvent::AttemptEnded(finished) => self.finish(finished, time),
             RunEvent::Verified(verified) => self.verify(verified, time),
-            RunEvent::Projected(projected) => projected.tasks.iter().for_each(|name| self.project(name)),
+            RunEvent::PlanWritten(projected) => projected.tasks.iter().for_each(|name| self.mark_in_plan_file(name)),
             RunEvent::Skipped(skipped) => {
                 let because = skipped.because.clone();
                 self.change(&skipped.task, |task| {
@@ -211,21 +212,21 @@ impl RunState {
             RunEvent::Resting(resting) => self.rest(resting, time),
             RunEvent::Candidate(candidate) => self.keep_candidate(candidate, time),
             RunEvent::Conflicted(conflicted) => self.conflict(conflicted, time),
-            RunEvent::Landing(landing) => self.land(landing, time),
-            RunEvent::Merged(merged) => self.merge(merged, time),
+            RunEvent::LandingStarted(landing) => self.land(landing, time),
+            RunEvent::LandingEnded(merged) => self.merge(merged, time),
             RunEvent::Drifted(drifted) => self.drift(drifted),
-            RunEvent::Edited(edited) => self.edit(edited, time),
+            RunEvent::PlanEdited(edited) => self.edit(edited, time),
             RunEvent::Remark(remark) => self.note(TimedRemark {
                 time: time.to_owned(),
                 text: remark.text.clone(),
                 task: remark.task.clone(),
                 kind: remark.kind.clone(),
             }),
-            RunEvent::Cut(LogCut { n_bytes, .. }) => {
+            RunEvent::LogCut(LogCutRecord { n_bytes, .. }) => {
                 let text = format!("the end of the log was not written whole: {n_bytes} bytes were cut");
                 self.note_text(time, text, None);
             }
-            RunEvent::Ended(ended) => self.end(ended),
+            RunEvent::RunEnded(ended) => self.end(ended),
         }
         self.close_reviews();
     }
@@ -268,7 +269,7 @@ impl RunState {
         }
     }
 
-    fn begin(&mut self, begun: &Begun, time: &str) {
+    fn begin(&mut self, begun: &RunStartRecord, time: &str) {
         match self.times.began {
             None => self.times.began = Some(time.to_owned()),
             Some(_) => self.times.n_continued += 1,
@@ -303,7 +304,7 @@ impl RunState {
         self.interrupt();
         // A run that ends has written everything, except for what it names.
         for task in &mut self.tasks.all {
-            task.is_projected = !ended.unwritten.contains(&task.task);
+            task.is_in_plan_file = !ended.unwritten.contains(&task.task);
         }
         let mut ended = ended.clone();
         if ended.n_review == 0 {
@@ -320,7 +321,7 @@ impl RunState {
         if self.ended.is_some() {
             self.decided.extend(match event {
                 RunEvent::Approved(approved) => Some(format!("`{}` was approved", approved.task)),
-                RunEvent::Finished(finished) => Some(format!("`{}` was rejected", finished.task)),
+                RunEvent::AttemptEnded(finished) => Some(format!("`{}` was rejected", finished.task)),
                 _ => None,
             });
         }
@@ -418,7 +419,7 @@ impl RunState {
             }));
     }
 
-    fn finish(&mut self, finished: &Finished, time: &str) {
+    fn finish(&mut self, finished: &AttemptEndRecord, time: &str) {
         self.spent.pay(finished.cost_usd, finished.tokens);
         self.raise(&finished.task, finished.attempt);
         self.from_agents
@@ -504,7 +505,7 @@ impl RunState {
         });
     }
 
-    fn land(&mut self, landing: &LandingRecord, time: &str) {
+    fn land(&mut self, landing: &LandingStartRecord, time: &str) {
         let at = self.place_of_attempt(&landing.task, landing.attempt);
         self.change_at(at, |task| {
             let attempt = task.attempt(&landing.task, landing.attempt, time);
@@ -512,7 +513,7 @@ impl RunState {
         });
     }
 
-    fn conflict(&mut self, conflicted: &Conflicted, time: &str) {
+    fn conflict(&mut self, conflicted: &ConflictRecord, time: &str) {
         let at = self.place_of_attempt(&conflicted.task, conflicted.attempt);
         let mut counted = Accepted::default();
         self.change_at(at, |task| {
@@ -524,7 +525,7 @@ impl RunState {
         self.count(&counted);
     }
 
-    fn merge(&mut self, merged: &Merged, time: &str) {
+    fn merge(&mut self, merged: &LandingEndRecord, time: &str) {
         let at = self.place_of_attempt(&merged.task, merged.attempt);
         let mut counted = Accepted::default();
         self.change_at(at, |task| {
@@ -547,7 +548,7 @@ impl RunState {
         self.count(&counted);
     }
 
-    fn rest(&mut self, resting: &Resting, time: &str) {
+    fn rest(&mut self, resting: &RetryWaitRecord, time: &str) {
         self.change(&resting.task, |task| {
             task.state = TaskState::Resting;
             task.resting = Some((resting.clone(), time.to_owned()));
@@ -557,7 +558,7 @@ impl RunState {
         });
     }
 
-    fn drift(&mut self, drifted: &Drifted) {
+    fn drift(&mut self, drifted: &DriftRecord) {
         let at = self.place_of_attempt(&drifted.task, drifted.attempt);
         self.change_at(at, |task| task.drift.clone_from(&drifted.files));
     }
@@ -581,9 +582,9 @@ impl RunState {
     }
 
     /// Records that the plan file has this run's state of a task.
-    fn project(&mut self, name: &str) {
+    fn mark_in_plan_file(&mut self, name: &str) {
         if let Some(at) = self.tasks.places.get(name) {
-            self.tasks.all[*at].is_projected = true;
+            self.tasks.all[*at].is_in_plan_file = true;
         }
     }
 

@@ -1,8 +1,8 @@
 //! One task of a run and its attempts, from the records of the run.
 
 use super::super::record::{
-    Approved, CandidateRecord, Conflicted, Finished, HeldWork, LandingRecord, Merged, MovedTask, Outcome, Receipt,
-    Resting, Spent, VerificationContract,
+    ApprovalRecord, AttemptEndRecord, CandidateRecord, ConflictRecord, LandingEndRecord, LandingStartRecord, MovedTask,
+    Outcome, Receipt, RetryWaitRecord, Spent, UnlandedWorkRecord, VerificationContract,
 };
 use crate::clock::milliseconds_of;
 
@@ -17,11 +17,11 @@ pub struct TaskRun {
     pub attempts: Vec<AttemptRun>,
     /// The files that it touched and does not declare.
     pub drift: Vec<String>,
-    pub approved: Option<Approved>,
+    pub approved: Option<ApprovalRecord>,
     /// Finished work that waits for a review, or for the run that lands it.
-    pub held: Option<Box<HeldWork>>,
+    pub held: Option<Box<UnlandedWorkRecord>>,
     /// The length of its wait before the next attempt, since when, and why.
-    pub resting: Option<(Resting, String)>,
+    pub resting: Option<(RetryWaitRecord, String)>,
     /// The output of its last attempt that was accepted.
     pub output: Option<String>,
     /// Why its last attempt failed; none after an attempt that was accepted.
@@ -29,7 +29,7 @@ pub struct TaskRun {
     /// The failed task that caused its skip; none after its next attempt started.
     pub skipped_for: Option<String>,
     /// Whether the plan file has this run's state of the task.
-    pub is_projected: bool,
+    pub is_in_plan_file: bool,
     pub changed_at: String,
     /// What its attempts spent. An attempt counts when it ends.
     pub spent: Spent,
@@ -154,10 +154,10 @@ pub struct AttemptVerification {
 pub struct AttemptLanding {
     /// The work of the agent, as a commit.
     pub candidate: Option<CandidateRecord>,
-    pub begun: Option<LandingRecord>,
-    pub merged: Option<Merged>,
+    pub begun: Option<LandingStartRecord>,
+    pub merged: Option<LandingEndRecord>,
     /// A conflict with landed work.
-    pub conflict: Option<Box<Conflicted>>,
+    pub conflict: Option<Box<ConflictRecord>>,
 }
 
 impl TaskState {
@@ -202,7 +202,7 @@ impl AttemptCheckout {
 }
 
 impl AgentReport {
-    pub(super) fn of(finished: &Finished) -> Self {
+    pub(super) fn of(finished: &AttemptEndRecord) -> Self {
         AgentReport {
             output: finished.output.clone(),
             exit: finished.exit.clone(),
@@ -223,7 +223,7 @@ impl AttemptRun {
     }
 
     /// Returns how its work landed; none where it did not.
-    pub fn landed(&self) -> Option<&Merged> {
+    pub fn landed(&self) -> Option<&LandingEndRecord> {
         self.landing.merged.as_ref().filter(|merged| merged.passed)
     }
 
@@ -264,7 +264,7 @@ impl TaskRun {
     }
 
     /// Returns how the work of its last attempt landed; none where it did not.
-    pub fn landed(&self) -> Option<&Merged> {
+    pub fn landed(&self) -> Option<&LandingEndRecord> {
         self.last()?.landed()
     }
 
@@ -317,10 +317,10 @@ impl TaskRun {
         each.reduce(u64::saturating_add)
     }
 
-    pub fn held_work(&self) -> Option<Box<HeldWork>> {
+    pub fn held_work(&self) -> Option<Box<UnlandedWorkRecord>> {
         let of_attempt = || {
             let last = self.last().filter(|last| last.awaits_landing())?;
-            Some(Box::new(HeldWork {
+            Some(Box::new(UnlandedWorkRecord {
                 task: self.task.clone(),
                 candidate: last.landing.candidate.clone()?,
                 is_verified: last.is_verified(),
@@ -339,7 +339,7 @@ impl TaskRun {
     pub fn awaits_approved_landing(&self) -> bool {
         let approved = self.approved.as_ref().and_then(|approved| approved.commit.as_ref());
         let is_open = matches!(self.state, TaskState::Verifying | TaskState::Interrupted);
-        let is_it = |held: Box<HeldWork>| Some(&held.candidate.commit) == approved;
+        let is_it = |held: Box<UnlandedWorkRecord>| Some(&held.candidate.commit) == approved;
         is_open && self.held_work().is_some_and(is_it)
     }
 

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::ValueEnum;
-use planwright_verbs::face::Result;
+use planwright_verbs::Result;
 use planwright_verbs::run_plan::{AskedRun, RunPlanRequest, TaskSelection};
 
 use super::super::answers;

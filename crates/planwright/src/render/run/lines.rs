@@ -4,7 +4,8 @@ use std::io::Write;
 
 use planwright_run::runs::state::{TaskRun, TaskState};
 use planwright_run::runs::{
-    Begun, IsolationMode, Outcome, RequestRecord, Resting, RunEvent, RunRecord, RunStanding, StopReason, Stopping,
+    IsolationMode, Outcome, RequestRecord, RetryWaitRecord, RunEvent, RunRecord, RunStanding, RunStartRecord,
+    StopReason, StopRecord,
 };
 
 use super::Watcher;
@@ -119,8 +120,8 @@ impl RunLines {
     fn happened(&self, record: &RunRecord) -> Option<String> {
         let paint = self.paint;
         let (task, text) = match &record.event {
-            RunEvent::Begun(begun) => (None, begun_words(begun)),
-            RunEvent::Started(started) => (Some(&started.task), self.started_words(&started.task)?),
+            RunEvent::RunStarted(begun) => (None, begun_words(begun)),
+            RunEvent::ProcessStarted(started) => (Some(&started.task), self.started_words(&started.task)?),
             RunEvent::Review(review) => {
                 let command = self.progress.setting.task_command("approve", &review.task);
                 let held = self.progress.run_state.task(&review.task).and_then(|task| task.held.as_ref());
@@ -149,7 +150,7 @@ impl RunLines {
                 (Some(&resting.task), self.resting_words(resting))
             }
             RunEvent::Conflicted(conflicted) => (Some(&conflicted.task), conflicted_words(conflicted, paint)),
-            RunEvent::Merged(merged) if merged.passed => {
+            RunEvent::LandingEnded(merged) if merged.passed => {
                 let branch = one_line(&merged.branch);
                 let words = match merged.commit.as_deref().map(|commit| one_line(short_commit(commit))) {
                     Some(commit) => format!("landed on {branch} as {commit}"),
@@ -162,24 +163,24 @@ impl RunLines {
                 let what = paint.warning("drift");
                 (Some(&drifted.task), format!("{what}: touched {files}, which the plan does not name"))
             }
-            RunEvent::Edited(edited) => (None, format!("the plan file was changed: {}", one_line(&edited.what))),
+            RunEvent::PlanEdited(edited) => (None, format!("the plan file was changed: {}", one_line(&edited.what))),
             RunEvent::Remark(remark) => (remark.task.as_ref(), one_line(&remark.text)),
-            RunEvent::Chosen(chosen) => (Some(&chosen.task), chosen_words(chosen)),
-            RunEvent::Cut(cut) => {
+            RunEvent::AgentChosen(chosen) => (Some(&chosen.task), chosen_words(chosen)),
+            RunEvent::LogCut(cut) => {
                 let bytes = count(cut.n_bytes, "byte");
                 (None, format!("the end of the run's log was torn: {bytes} cut"))
             }
-            RunEvent::Starting(_)
-            | RunEvent::Finished(_)
+            RunEvent::AttemptStarting(_)
+            | RunEvent::AttemptEnded(_)
             | RunEvent::Verified(_)
-            | RunEvent::Projected(_)
+            | RunEvent::PlanWritten(_)
             | RunEvent::Skipped(_)
             | RunEvent::Candidate(_)
             | RunEvent::Held(_)
-            | RunEvent::Landing(_)
-            | RunEvent::Merged(_)
+            | RunEvent::LandingStarted(_)
+            | RunEvent::LandingEnded(_)
             // A more detailed summary follows.
-            | RunEvent::Ended(_)
+            | RunEvent::RunEnded(_)
             | RunEvent::Other(_) => return None,
         };
         Some(match task {
@@ -199,7 +200,7 @@ impl RunLines {
         Some(format!("started  {agent}attempt {}{instead}", attempt.attempt))
     }
 
-    fn resting_words(&self, resting: &Resting) -> String {
+    fn resting_words(&self, resting: &RetryWaitRecord) -> String {
         let task_run = self.progress.run_state.task(&resting.task);
         let said = task_run.and_then(TaskRun::why);
         // The end of the attempt was already reported, with its reason.
@@ -268,7 +269,7 @@ fn proof_of(task: &TaskRun) -> String {
     format!("verified by {by}{open}{changes}")
 }
 
-fn begun_words(begun: &Begun) -> String {
+fn begun_words(begun: &RunStartRecord) -> String {
     let how = if begun.continues {
         "the run continues"
     } else {
@@ -298,7 +299,7 @@ pub(crate) fn standing_words(standing: &RunStanding) -> String {
     }
 }
 
-pub(crate) fn stopping_words(stopping: &Stopping) -> String {
+pub(crate) fn stopping_words(stopping: &StopRecord) -> String {
     let task = stopping.task.as_deref().map(shown_name);
     let what = match (&stopping.reason, task) {
         (StopReason::Signal, _) => "interrupted by the user".to_owned(),

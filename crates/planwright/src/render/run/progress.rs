@@ -99,13 +99,13 @@ impl Progress {
         let before: Vec<TaskState> = touched.iter().map(|task| self.state(task)).collect();
         self.run_state.apply(record);
         let now = milliseconds_of(&record.time).unwrap_or(0);
-        if let RunEvent::Begun(_) | RunEvent::Ended(_) = record.event {
+        if let RunEvent::RunStarted(_) | RunEvent::RunEnded(_) = record.event {
             // All active tasks of the earlier process have ended.
             self.running.clear();
             self.resting.clear();
             self.places.clear();
         }
-        if let RunEvent::Begun(begun) = &record.event {
+        if let RunEvent::RunStarted(begun) = &record.event {
             self.setting.run.clone_from(&begun.run);
             self.began = Some(now);
         }
@@ -152,7 +152,9 @@ impl Progress {
         };
         let place = match run_state.state {
             TaskState::Running | TaskState::Verifying => match self.places.get(task) {
-                Some(Place::Running(seq)) if !matches!(record.event, RunEvent::Starting(_)) => Place::Running(*seq),
+                Some(Place::Running(seq)) if !matches!(record.event, RunEvent::AttemptStarting(_)) => {
+                    Place::Running(*seq)
+                }
                 _ => Place::Running(record.seq),
             },
             TaskState::Resting => Place::Resting(until(run_state).unwrap_or(now), record.seq),
@@ -226,10 +228,10 @@ fn until(task: &TaskRun) -> Option<Moment> {
 /// Returns the tasks whose state an event may change, except those that the start or the end of a run interrupts.
 fn tasks_of(event: &RunEvent) -> Vec<&str> {
     let task = match event {
-        RunEvent::Projected(projected) => return projected.tasks.iter().map(String::as_str).collect(),
-        RunEvent::Starting(attempt) => &attempt.task,
-        RunEvent::Started(started) => &started.task,
-        RunEvent::Finished(finished) => &finished.task,
+        RunEvent::PlanWritten(projected) => return projected.tasks.iter().map(String::as_str).collect(),
+        RunEvent::AttemptStarting(attempt) => &attempt.task,
+        RunEvent::ProcessStarted(started) => &started.task,
+        RunEvent::AttemptEnded(finished) => &finished.task,
         RunEvent::Verified(verified) => &verified.task,
         RunEvent::Skipped(skipped) => &skipped.task,
         RunEvent::Review(review) => &review.task,
@@ -238,18 +240,18 @@ fn tasks_of(event: &RunEvent) -> Vec<&str> {
         RunEvent::Resting(resting) => &resting.task,
         RunEvent::Candidate(candidate) => &candidate.task,
         RunEvent::Conflicted(conflicted) => &conflicted.task,
-        RunEvent::Landing(landing) => &landing.task,
-        RunEvent::Merged(merged) => &merged.task,
+        RunEvent::LandingStarted(landing) => &landing.task,
+        RunEvent::LandingEnded(merged) => &merged.task,
         RunEvent::Drifted(drifted) => &drifted.task,
-        RunEvent::Begun(_)
-        | RunEvent::Chosen(_)
+        RunEvent::RunStarted(_)
+        | RunEvent::AgentChosen(_)
         | RunEvent::Paused(_)
         | RunEvent::Resumed(_)
         | RunEvent::Stopping(_)
-        | RunEvent::Edited(_)
+        | RunEvent::PlanEdited(_)
         | RunEvent::Remark(_)
-        | RunEvent::Ended(_)
-        | RunEvent::Cut(_)
+        | RunEvent::RunEnded(_)
+        | RunEvent::LogCut(_)
         | RunEvent::Other(_) => return Vec::new(),
     };
     vec![task]

@@ -15,7 +15,7 @@ use super::results::AttemptFailure;
 use crate::clock;
 use crate::git::{Candidate, GitError};
 use crate::runs::state::TaskRun;
-use crate::runs::{self, HeldWork, Merged, RequestRecord, RunEvent};
+use crate::runs::{self, LandingEndRecord, RequestRecord, RunEvent, UnlandedWorkRecord};
 
 pub(super) use queue::LandingQueue;
 use queue::{QueuedCandidate, ReplayState, Verification};
@@ -216,7 +216,7 @@ impl RunLoop<'_> {
         } = entry;
         self.record_verified(&attempt, &checking)?;
         self.free_slot_of(verification);
-        let held = HeldWork {
+        let held = UnlandedWorkRecord {
             task: self.snapshot.name(attempt.task).to_owned(),
             candidate: kept_candidate(&attempt, &candidate),
             is_verified: !checking.receipts.is_empty(),
@@ -282,7 +282,7 @@ impl RunLoop<'_> {
             Some((_, commit)) => commit,
             None => {
                 let commit = site.final_commit(tip, replayed, &entry.candidate, &credit)?;
-                self.record(RunEvent::Landing(runs::LandingRecord {
+                self.record(RunEvent::LandingStarted(runs::LandingStartRecord {
                     task: name.clone(),
                     attempt: entry.attempt.number,
                     commit: commit.clone(),
@@ -312,7 +312,7 @@ impl RunLoop<'_> {
             ..
         } = entry;
         let branch = self.folders.workplace.branch().to_owned();
-        self.record(RunEvent::Merged(Merged {
+        self.record(RunEvent::LandingEnded(LandingEndRecord {
             task: attempt.name.clone(),
             attempt: attempt.number,
             branch,

@@ -8,10 +8,10 @@ use planwright_core::plan::State;
 
 use super::super::super::attempt::{AgentEndReason, Checking, RunningAttempt};
 use super::super::super::landing_site::Replayed;
-use super::super::super::recovery::Unlanded;
+use super::super::super::recovery::UnlandedWork;
 use super::super::conflict_resolution::Conflicts;
 use crate::git::{Candidate, CheckoutSlot};
-use crate::runs::HeldWork;
+use crate::runs::UnlandedWorkRecord;
 use crate::verify::{self, Check};
 use crate::worker::{StopManner, Workers};
 
@@ -20,8 +20,8 @@ pub(in super::super) struct LandingQueue {
     /// In landing order.
     pub(super) queue: Vec<QueuedCandidate>,
     /// Work of an earlier part of the run, by task.
-    pub(super) unlanded: HashMap<u32, Unlanded>,
-    pub(super) for_review: HashMap<u32, HeldWork>,
+    pub(super) unlanded: HashMap<u32, UnlandedWork>,
+    pub(super) for_review: HashMap<u32, UnlandedWorkRecord>,
     /// This run's checkouts for verification that are unused now.
     pub(super) free_slots: Vec<CheckoutSlot>,
     /// Why nothing lands now, and when to try again.
@@ -123,7 +123,10 @@ impl QueuedCandidate {
 }
 
 impl LandingQueue {
-    pub(in super::super) fn new(unlanded: HashMap<u32, Unlanded>, for_review: HashMap<u32, HeldWork>) -> Self {
+    pub(in super::super) fn new(
+        unlanded: HashMap<u32, UnlandedWork>,
+        for_review: HashMap<u32, UnlandedWorkRecord>,
+    ) -> Self {
         LandingQueue {
             unlanded,
             for_review,
@@ -135,20 +138,20 @@ impl LandingQueue {
         self.unlanded.contains_key(&task)
     }
 
-    pub(in super::super) fn take_unlanded(&mut self, task: u32) -> Option<Unlanded> {
+    pub(in super::super) fn take_unlanded(&mut self, task: u32) -> Option<UnlandedWork> {
         self.unlanded.remove(&task)
     }
 
     /// Removes and returns the work of a task that waits for a review.
-    pub(in super::super) fn take_for_review(&mut self, task: u32) -> Option<HeldWork> {
+    pub(in super::super) fn take_for_review(&mut self, task: u32) -> Option<UnlandedWorkRecord> {
         self.for_review.remove(&task)
     }
 
-    pub(in super::super) fn held(&self) -> impl Iterator<Item = HeldWork> {
+    pub(in super::super) fn held(&self) -> impl Iterator<Item = UnlandedWorkRecord> {
         self.for_review.values().cloned()
     }
 
-    pub(in super::super) fn add_unlanded(&mut self, task: u32, unlanded: Unlanded) {
+    pub(in super::super) fn add_unlanded(&mut self, task: u32, unlanded: UnlandedWork) {
         self.unlanded.insert(task, unlanded);
     }
 

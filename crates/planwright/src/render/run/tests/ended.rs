@@ -2,7 +2,7 @@
 
 use expect_test::expect;
 use planwright_run::runs::state::RunState;
-use planwright_run::runs::{Drifted, RunEndRecord, RunEvent, RunStanding, TaskRecord};
+use planwright_run::runs::{DriftRecord, RunEndRecord, RunEvent, RunStanding, TaskRecord};
 use planwright_verbs::run_history::{RunReport, Setting};
 
 use super::samples::{Tape, setting};
@@ -10,7 +10,7 @@ use crate::render::run::summary;
 use crate::render::terminal::Paint;
 
 fn ended_badly() -> (Setting, RunState) {
-    let drifted = Drifted {
+    let drifted = DriftRecord {
         task: "T001".to_owned(),
         attempt: 1,
         files: vec!["Cargo.lock".to_owned()],

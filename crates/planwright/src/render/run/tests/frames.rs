@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use expect_test::{Expect, expect};
-use planwright_run::runs::{RequestRecord, RunEvent, StopReason, Stopping};
+use planwright_run::runs::{RequestRecord, RunEvent, StopReason, StopRecord};
 use planwright_verbs::run_history::Setting;
 use planwright_verbs::text::columns;
 
@@ -170,7 +170,7 @@ fn a_banner_says_why_nothing_starts_and_what_the_keys_do() {
             paused by ann: I want to look at T003 before anyth… · Ctrl-C starts nothing new
         "#]],
     );
-    let stopping = Stopping {
+    let stopping = StopRecord {
         reason: StopReason::of("failure"),
         task: Some("T003".to_owned()),
         why: None,

@@ -2,8 +2,8 @@
 
 use planwright_run::runs::state::RunState;
 use planwright_run::runs::{
-    AgentChoiceRecord, Drifted, Merged, RemarkRecord, RequestRecord, RunEndRecord, RunEvent, RunStanding, Stopping,
-    TaskRecord,
+    AgentChoiceRecord, DriftRecord, LandingEndRecord, RemarkRecord, RequestRecord, RunEndRecord, RunEvent, RunStanding,
+    StopRecord, TaskRecord,
 };
 use planwright_verbs::run_history::{RunReport, Setting};
 
@@ -35,7 +35,7 @@ fn hostile() -> Tape {
         .add(4, RunEvent::Resumed(asked()))
         .add(
             5,
-            RunEvent::Drifted(Drifted {
+            RunEvent::Drifted(DriftRecord {
                 task: text(),
                 attempt: 1,
                 files: vec![text()],
@@ -43,12 +43,12 @@ fn hostile() -> Tape {
         )
         .add(
             5,
-            RunEvent::Merged(Merged {
+            RunEvent::LandingEnded(LandingEndRecord {
                 task: text(),
                 branch: text(),
                 commit: Some(text()),
                 why: Some(text()),
-                ..Merged::default()
+                ..LandingEndRecord::default()
             }),
         )
         .add(
@@ -61,7 +61,7 @@ fn hostile() -> Tape {
         )
         .add(
             5,
-            RunEvent::Chosen(AgentChoiceRecord {
+            RunEvent::AgentChosen(AgentChoiceRecord {
                 task: text(),
                 arbiter: text(),
                 agent: text(),
@@ -71,7 +71,7 @@ fn hostile() -> Tape {
         )
         .add(
             5,
-            RunEvent::Chosen(AgentChoiceRecord {
+            RunEvent::AgentChosen(AgentChoiceRecord {
                 task: text(),
                 arbiter: text(),
                 why: Some(text()),
@@ -81,7 +81,7 @@ fn hostile() -> Tape {
         .start(6, HOSTILE, 3, HOSTILE)
         .add(
             6,
-            RunEvent::Stopping(Stopping {
+            RunEvent::Stopping(StopRecord {
                 reason: planwright_run::runs::StopReason::Other(text()),
                 task: Some(text()),
                 why: Some(text()),

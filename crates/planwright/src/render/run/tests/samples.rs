@@ -1,8 +1,8 @@
 //! Sample runs for tests, and a small terminal that shows the drawing.
 
 use planwright_run::runs::{
-    AttemptRecord, Begun, Finished, Outcome, ProcessStartRecord, Receipt, Resting, RunEndRecord, RunEvent, RunRecord,
-    SkippedTask, VerificationRecord,
+    AttemptEndRecord, AttemptRecord, Outcome, ProcessStartRecord, Receipt, RetryWaitRecord, RunEndRecord, RunEvent,
+    RunRecord, RunStartRecord, SkippedTask, VerificationRecord,
 };
 use planwright_verbs::run_history::Setting;
 
@@ -54,11 +54,11 @@ impl Tape {
     pub(super) fn begin(n_tasks: u64, slots: u32) -> Self {
         Tape::default().add(
             0,
-            RunEvent::Begun(Box::new(Begun {
+            RunEvent::RunStarted(Box::new(RunStartRecord {
                 pid: 1,
                 slots,
                 n_tasks,
-                ..Begun::default()
+                ..RunStartRecord::default()
             })),
         )
     }
@@ -88,21 +88,21 @@ impl Tape {
             start_time: None,
             fence: None,
         };
-        self.add(seconds, RunEvent::Starting(starting))
-            .add(seconds, RunEvent::Started(started))
+        self.add(seconds, RunEvent::AttemptStarting(starting))
+            .add(seconds, RunEvent::ProcessStarted(started))
     }
 
     pub(super) fn finish(self, seconds: u64, task: &str, outcome: &str, why: Option<&str>) -> Self {
         self.add(
             seconds,
-            RunEvent::Finished(Finished {
+            RunEvent::AttemptEnded(AttemptEndRecord {
                 task: task.to_owned(),
                 attempt: 1,
                 outcome: Outcome::of(outcome),
                 why: why.map(str::to_owned),
                 cost_usd: Some(0.21),
                 tokens: Some([10_000, 2_300]),
-                ..Finished::default()
+                ..AttemptEndRecord::default()
             }),
         )
     }
@@ -129,7 +129,7 @@ impl Tape {
     pub(super) fn rest(self, seconds: u64, task: &str, wait: u64, why: &str) -> Self {
         self.add(
             seconds,
-            RunEvent::Resting(Resting {
+            RunEvent::Resting(RetryWaitRecord {
                 task: task.to_owned(),
                 attempt: 1,
                 milliseconds: wait * 1_000,
@@ -149,7 +149,7 @@ impl Tape {
     }
 
     pub(super) fn end(self, seconds: u64, ended: RunEndRecord) -> Self {
-        self.add(seconds, RunEvent::Ended(ended))
+        self.add(seconds, RunEvent::RunEnded(ended))
     }
 
     /// A run of twelve tasks after a few minutes: three done, one failed, one skipped, three running, one resting.

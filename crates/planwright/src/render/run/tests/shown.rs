@@ -3,8 +3,8 @@
 use expect_test::expect;
 use planwright_run::journal::UnknownRecord;
 use planwright_run::runs::{
-    Approved, Drifted, Merged, PlanEditRecord, RemarkRecord, RequestRecord, RunEndRecord, RunEvent, RunStanding,
-    StopReason, Stopping, TaskRecord,
+    ApprovalRecord, DriftRecord, LandingEndRecord, PlanEditRecord, RemarkRecord, RequestRecord, RunEndRecord, RunEvent,
+    RunStanding, StopReason, StopRecord, TaskRecord,
 };
 
 use super::samples::{Tape, at, in_utc, setting};
@@ -19,7 +19,7 @@ fn a_run_is_shown_as_lines() {
         by: Some("ann".to_owned()),
         why: None,
     };
-    let merged = |passed: bool| Merged {
+    let merged = |passed: bool| LandingEndRecord {
         task: "T005".to_owned(),
         attempt: 1,
         branch: "planwright/run/T005".to_owned(),
@@ -40,17 +40,17 @@ fn a_run_is_shown_as_lines() {
         .add(302, RunEvent::Resumed(asked))
         .add(
             303,
-            RunEvent::Approved(Approved {
+            RunEvent::Approved(ApprovalRecord {
                 task: "T008".to_owned(),
                 by: Some("ann".to_owned()),
-                ..Approved::default()
+                ..ApprovalRecord::default()
             }),
         )
-        .add(304, RunEvent::Merged(merged(true)))
-        .add(305, RunEvent::Merged(merged(false)))
+        .add(304, RunEvent::LandingEnded(merged(true)))
+        .add(305, RunEvent::LandingEnded(merged(false)))
         .add(
             306,
-            RunEvent::Drifted(Drifted {
+            RunEvent::Drifted(DriftRecord {
                 task: "T008".to_owned(),
                 attempt: 1,
                 files: ["a.rs", "b.rs", "c.rs", "d.rs", "e.rs"].map(str::to_owned).to_vec(),
@@ -58,7 +58,7 @@ fn a_run_is_shown_as_lines() {
         )
         .add(
             307,
-            RunEvent::Edited(PlanEditRecord {
+            RunEvent::PlanEdited(PlanEditRecord {
                 what: "T009 was renamed".to_owned(),
                 tasks: Vec::new(),
                 ..PlanEditRecord::default()
@@ -75,7 +75,7 @@ fn a_run_is_shown_as_lines() {
         .finish(309, "T007", "stopped", Some("the schema is not what the plan says"))
         .add(
             310,
-            RunEvent::Stopping(Stopping {
+            RunEvent::Stopping(StopRecord {
                 reason: StopReason::of("condition"),
                 task: Some("T007".to_owned()),
                 why: Some("the schema is not what the plan says".to_owned()),

@@ -1,8 +1,8 @@
 //! Tables of words, statuses and codes that show why an agent cannot work. Knows no format.
 
-/// The meaning of an agent's line.
+/// What a line of an agent says about its work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Sign {
+pub(super) enum FailureKind {
     /// A tool was not allowed.
     Denied,
     /// The provider's rate limit is reached, or it is overloaded: waiting helps.
@@ -13,48 +13,48 @@ pub(super) enum Sign {
     Retry,
 }
 
-/// Words by sign, in lower case; the first that occurs decides.
-static SIGNS: &[(Sign, &str)] = &[
-    (Sign::Denied, "patch rejected"),
-    (Sign::Denied, "rejected permission"),
-    (Sign::RateLimited, "429 too many requests"),
-    (Sign::RateLimited, "too many requests"),
-    (Sign::RateLimited, "api error: 429"),
-    (Sign::RateLimited, "api error: 529"),
-    (Sign::RateLimited, "status 429"),
-    (Sign::RateLimited, "status: 429"),
-    (Sign::RateLimited, "status code 429"),
-    (Sign::RateLimited, "status 529"),
-    (Sign::RateLimited, "rate limit"),
-    (Sign::RateLimited, "rate_limit"),
-    (Sign::RateLimited, "ratelimiterror"),
-    (Sign::RateLimited, "usage limit"),
-    (Sign::RateLimited, "daily quota"),
-    (Sign::RateLimited, "quota exceeded"),
-    (Sign::RateLimited, "exceeded your current quota"),
-    (Sign::RateLimited, "insufficient_quota"),
-    (Sign::RateLimited, "resource_exhausted"),
-    (Sign::RateLimited, "suggested retry after"),
-    (Sign::RateLimited, "currently experiencing high demand"),
-    (Sign::RateLimited, "overloaded"),
-    (Sign::Broken, "not logged in"),
-    (Sign::Broken, "invalid api key"),
-    (Sign::Broken, "api error: 401"),
-    (Sign::Broken, "unexpected status 401"),
-    (Sign::Broken, "stream disconnected"),
-    (Sign::Broken, "waiting for network"),
-    (Sign::Broken, "missing environment variable"),
-    (Sign::Broken, "input_too_large"),
-    (Sign::Broken, "cannot connect"),
-    (Sign::Broken, "connection error"),
-    (Sign::Broken, "connection refused"),
-    (Sign::Broken, "unknown option"),
-    (Sign::Broken, "unknown argument"),
-    (Sign::Broken, "unexpected argument"),
-    (Sign::Retry, "retrying in"),
-    (Sign::Retry, "retrying with"),
-    (Sign::Retry, "reconnecting"),
-    (Sign::Retry, "failed. retrying"),
+/// Words by kind, in lower case; the first that occurs decides.
+static WORDS: &[(FailureKind, &str)] = &[
+    (FailureKind::Denied, "patch rejected"),
+    (FailureKind::Denied, "rejected permission"),
+    (FailureKind::RateLimited, "429 too many requests"),
+    (FailureKind::RateLimited, "too many requests"),
+    (FailureKind::RateLimited, "api error: 429"),
+    (FailureKind::RateLimited, "api error: 529"),
+    (FailureKind::RateLimited, "status 429"),
+    (FailureKind::RateLimited, "status: 429"),
+    (FailureKind::RateLimited, "status code 429"),
+    (FailureKind::RateLimited, "status 529"),
+    (FailureKind::RateLimited, "rate limit"),
+    (FailureKind::RateLimited, "rate_limit"),
+    (FailureKind::RateLimited, "ratelimiterror"),
+    (FailureKind::RateLimited, "usage limit"),
+    (FailureKind::RateLimited, "daily quota"),
+    (FailureKind::RateLimited, "quota exceeded"),
+    (FailureKind::RateLimited, "exceeded your current quota"),
+    (FailureKind::RateLimited, "insufficient_quota"),
+    (FailureKind::RateLimited, "resource_exhausted"),
+    (FailureKind::RateLimited, "suggested retry after"),
+    (FailureKind::RateLimited, "currently experiencing high demand"),
+    (FailureKind::RateLimited, "overloaded"),
+    (FailureKind::Broken, "not logged in"),
+    (FailureKind::Broken, "invalid api key"),
+    (FailureKind::Broken, "api error: 401"),
+    (FailureKind::Broken, "unexpected status 401"),
+    (FailureKind::Broken, "stream disconnected"),
+    (FailureKind::Broken, "waiting for network"),
+    (FailureKind::Broken, "missing environment variable"),
+    (FailureKind::Broken, "input_too_large"),
+    (FailureKind::Broken, "cannot connect"),
+    (FailureKind::Broken, "connection error"),
+    (FailureKind::Broken, "connection refused"),
+    (FailureKind::Broken, "unknown option"),
+    (FailureKind::Broken, "unknown argument"),
+    (FailureKind::Broken, "unexpected argument"),
+    (FailureKind::Retry, "retrying in"),
+    (FailureKind::Retry, "retrying with"),
+    (FailureKind::Retry, "reconnecting"),
+    (FailureKind::Retry, "failed. retrying"),
 ];
 
 /// HTTP statuses that mean: later.
@@ -84,22 +84,22 @@ static UNITS: &[(&str, f64)] = &[
 const MAX_LOOKED_AT: usize = 8 * 1024;
 
 fn lower_case(text: &str) -> String {
-    super::account::clip(text, MAX_LOOKED_AT).to_ascii_lowercase()
+    super::output_summary::clip(text, MAX_LOOKED_AT).to_ascii_lowercase()
 }
 
 /// Returns the meaning of a notice or an error.
-pub(super) fn of(text: &str) -> Option<Sign> {
+pub(super) fn kind_of(text: &str) -> Option<FailureKind> {
     let text = lower_case(text);
-    SIGNS
+    WORDS
         .iter()
         .find(|(_, words)| text.contains(words))
-        .map(|&(sign, _)| sign)
+        .map(|&(kind, _)| kind)
 }
 
 /// Returns a notice from its telling words on. The words before them are a time, a level, or a location in a program.
-pub(super) fn from_sign(text: &str) -> &str {
+pub(super) fn without_prefix(text: &str) -> &str {
     let lower = lower_case(text);
-    let at = SIGNS.iter().find_map(|(_, words)| lower.find(words));
+    let at = WORDS.iter().find_map(|(_, words)| lower.find(words));
     // Lower-casing ASCII does not change the length.
     at.and_then(|at| text.get(at..)).unwrap_or(text)
 }
@@ -175,21 +175,21 @@ mod tests {
     }
 
     #[test]
-    fn signs_are_found_in_any_case() {
-        assert_eq!(of("You’ve hit your USAGE LIMIT"), Some(Sign::RateLimited));
+    fn words_are_found_in_any_case() {
+        assert_eq!(kind_of("You’ve hit your USAGE LIMIT"), Some(FailureKind::RateLimited));
         assert_eq!(
-            of("patch rejected: writing is blocked by read-only sandbox"),
-            Some(Sign::Denied)
+            kind_of("patch rejected: writing is blocked by read-only sandbox"),
+            Some(FailureKind::Denied)
         );
-        assert_eq!(of("unexpected status 401 Unauthorized"), Some(Sign::Broken));
-        assert_eq!(of("all is well"), None);
+        assert_eq!(kind_of("unexpected status 401 Unauthorized"), Some(FailureKind::Broken));
+        assert_eq!(kind_of("all is well"), None);
     }
 
     #[test]
     fn a_notice_starts_after_its_log_prefix() {
         let line = "2026-11-16T08:41:55Z ERROR é codex_core::tools: error=Patch rejected: read-only sandbox";
-        assert_eq!(from_sign(line), "Patch rejected: read-only sandbox");
-        assert_eq!(from_sign("all is well"), "all is well");
+        assert_eq!(without_prefix(line), "Patch rejected: read-only sandbox");
+        assert_eq!(without_prefix("all is well"), "all is well");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The workspace of a face: the base of names and relative paths, the meaning of `-`, and the listener for remarks.
+//! The workspace of a caller: the base of names and relative paths, the meaning of `-`, and the listener for remarks.
 
 use std::path::{Path, PathBuf};
 
@@ -6,7 +6,7 @@ use planwright_core::diagnostic::Diagnostic;
 use planwright_core::text::SourceText;
 use planwright_run::store::{self, LoadError, Loaded};
 
-use super::TypedCommand;
+use crate::typed_command::TypedCommand;
 
 pub struct Workspace {
     folder: PathBuf,
@@ -33,13 +33,13 @@ pub struct FileFindings {
 /// The meaning of `-`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Input {
-    /// Nothing: the face has no input.
+    /// Nothing: the caller has no input.
     Nothing,
     Standard,
 }
 
 impl Workspace {
-    /// Returns the workspace around a folder, for a face without an input or a listener.
+    /// Returns the workspace around a folder, for a caller without an input or a listener.
     pub fn around(folder: impl Into<PathBuf>) -> Self {
         Workspace {
             folder: folder.into(),
@@ -123,13 +123,13 @@ impl Workspace {
         }
     }
 
-    /// Returns the user's command with an argument replaced; for other faces, the new argument alone.
+    /// Returns the user's command with an argument replaced; for other callers, the new argument alone.
     pub fn with_word(&self, wanted: &str, instead: &str) -> String {
         let typed = self.typed.as_ref();
         typed.map_or_else(|| instead.to_owned(), |typed| typed.with_word(wanted, instead))
     }
 
-    /// Returns the user's command with several arguments in place of a plan; for other faces, those arguments alone.
+    /// Returns the user's command with several arguments in place of a plan; for other callers, those arguments alone.
     pub fn with_words(&self, wanted: &str, instead: &[&str]) -> String {
         let typed = self.typed.as_ref();
         typed.map_or_else(|| instead.join(" "), |typed| typed.with_words(wanted, instead))
@@ -140,25 +140,25 @@ impl Workspace {
         self.typed.as_ref().is_some_and(|typed| typed.is_verb(verb))
     }
 
-    /// Returns the user's command with a plan; for other faces, the plan alone.
+    /// Returns the user's command with a plan; for other callers, the plan alone.
     pub fn with_plan(&self, plan: &str) -> String {
         let typed = self.typed.as_ref();
         typed.map_or_else(|| plan.to_owned(), |typed| typed.with_plan(plan))
     }
 
-    /// Returns the user's command with a further option; for other faces, the option alone.
+    /// Returns the user's command with a further option; for other callers, the option alone.
     pub fn with_option(&self, option: &str) -> String {
         let typed = self.typed.as_ref();
         typed.map_or_else(|| option.to_owned(), |typed| typed.with_option(option))
     }
 
-    /// Returns the user's command with another value of an option; for other faces, the value alone.
+    /// Returns the user's command with another value of an option; for other callers, the value alone.
     pub fn with_value(&self, option: &str, value: &str) -> String {
         let typed = self.typed.as_ref();
         typed.map_or_else(|| value.to_owned(), |typed| typed.with_value(option, value))
     }
 
-    /// Returns the command that the user typed; for other faces, the name of the program.
+    /// Returns the command that the user typed; for other callers, the name of the program.
     pub fn as_typed(&self) -> String {
         let typed = self.typed.as_ref();
         typed.map_or_else(|| "planwright".to_owned(), TypedCommand::as_typed)

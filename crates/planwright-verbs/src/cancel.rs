@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use planwright_run::worker::{StopManner, Waker};
 
-use super::Exit;
+use crate::failure::Exit;
 
 /// Asks an active verb to end. The first time, processes may finish, or are ended politely. The second time, they are killed.
 #[derive(Clone, Debug, Default)]

@@ -11,13 +11,15 @@ use super::temporary::new_temporary_name;
 use super::update::{PlanFile, Store, UpdateSession};
 use crate::digest::Digest;
 use crate::files::Files;
-use crate::journal::{self, DepartureRecord, Journal, JournalEvent, JournalRepair, PathChange, SettledChange};
+use crate::journal::{
+    self, ChangeOutcomeRecord, Journal, JournalEvent, JournalRepair, PathChangeRecord, PlanMoveRecord,
+};
 use crate::layout::{PlanPlace, TRASH};
 use crate::runs::holder;
 
 /// The destination of a plan.
 #[derive(Clone, Copy, Debug)]
-pub enum Goal<'a> {
+pub enum MoveTarget<'a> {
     /// To this path from the root of its workspace. An existing file is never replaced.
     Path(&'a str),
     /// To the trash.
@@ -26,16 +28,16 @@ pub enum Goal<'a> {
 
 /// A request to move a plan.
 #[derive(Clone, Copy, Debug)]
-pub struct Departure<'a> {
+pub struct PlanMoveRequest<'a> {
     /// The verb, for the history.
     pub verb: &'a str,
     pub by: Option<&'a str>,
-    pub goal: Goal<'a>,
+    pub target: MoveTarget<'a>,
 }
 
 /// A plan that was moved, or would be in a dry run.
 #[derive(Clone, Debug)]
-pub struct Departed {
+pub struct MovedPlan {
     /// Its path before, from the root of its workspace.
     pub from: String,
     /// Its path now, from there.
@@ -47,22 +49,22 @@ pub struct Departed {
 
 impl Store<'_> {
     /// Moves a plan with its history. When this returns, both are durable at their new place.
-    pub fn depart(&self, plan: PlanFile<'_>, departure: Departure<'_>) -> Result<Departed, StoreError> {
+    pub fn move_plan(&self, plan: PlanFile<'_>, request: PlanMoveRequest<'_>) -> Result<MovedPlan, StoreError> {
         refuse_link(self.files, plan)?;
-        let session = UpdateSession::open(self, plan, departure.verb)?;
+        let session = UpdateSession::open(self, plan, request.verb)?;
         refuse_being_run(&session)?;
         let _lock = session.lock()?;
-        let there = destination(&session, departure.goal)?;
+        let there = destination(&session, request.target)?;
         // No process takes two locks in the other order: plans go to the archive and from both to the trash, never back.
         let _lock_there = session.lock_at(&there)?;
         try_folder(&session)?;
         let mut journal = session.journal()?;
         let text = text_of(&session, &mut journal)?;
         claim(&session, &there)?;
-        let leaving = JournalEvent::Leaving(DepartureRecord {
-            verb: departure.verb.to_owned(),
+        let leaving = JournalEvent::Leaving(PlanMoveRecord {
+            verb: request.verb.to_owned(),
             to: there.relative.clone(),
-            by: departure.by.map(str::to_owned),
+            by: request.by.map(str::to_owned),
             text,
         });
         let begun = journal.append(&(self.clock)(), leaving).map_err(|error| {
@@ -72,12 +74,12 @@ impl Store<'_> {
         if let Err(error) = self.files.rename(&session.place.target, &there.target) {
             unclaim(&session, &there);
             // The failed move is recorded at once; if that fails too, it stays open.
-            let void = JournalEvent::Void(SettledChange { change: begun });
+            let void = JournalEvent::Void(ChangeOutcomeRecord { change: begun });
             journal.append(&(self.clock)(), void).ok();
             return Err(session.untouched(error));
         }
         let confirmed = confirm(&session, &there);
-        if record_departure(&session, &mut journal, &there).is_err() {
+        if record_move(&session, &mut journal, &there).is_err() {
             journal.notice(JournalRepair::NotMarked);
         }
         confirmed.map_err(|source| StoreError::MoveNotConfirmed {
@@ -85,7 +87,7 @@ impl Store<'_> {
             to: there.relative.clone(),
             source,
         })?;
-        Ok(Departed {
+        Ok(MovedPlan {
             from: session.place.relative.clone(),
             to: there.relative,
             path: there.target,
@@ -93,13 +95,13 @@ impl Store<'_> {
         })
     }
 
-    /// Returns what [`Store::depart`] would do, and writes nothing.
-    pub fn preview_change(&self, plan: PlanFile<'_>, departure: Departure<'_>) -> Result<Departed, StoreError> {
+    /// Returns what [`Store::move_plan`] would do, and writes nothing.
+    pub fn preview_move(&self, plan: PlanFile<'_>, request: PlanMoveRequest<'_>) -> Result<MovedPlan, StoreError> {
         refuse_link(self.files, plan)?;
-        let session = UpdateSession::open(self, plan, departure.verb)?;
+        let session = UpdateSession::open(self, plan, request.verb)?;
         refuse_being_run(&session)?;
-        let there = destination(&session, departure.goal)?;
-        Ok(Departed {
+        let there = destination(&session, request.target)?;
+        Ok(MovedPlan {
             from: session.place.relative.clone(),
             to: there.relative,
             path: there.target,
@@ -132,11 +134,11 @@ fn refuse_link(files: &dyn Files, plan: PlanFile<'_>) -> Result<(), StoreError> 
 }
 
 /// Returns the new place of a plan.
-fn destination(session: &UpdateSession<'_>, goal: Goal<'_>) -> Result<PlanPlace, StoreError> {
+fn destination(session: &UpdateSession<'_>, target: MoveTarget<'_>) -> Result<PlanPlace, StoreError> {
     let (files, place) = (session.store.files, &session.place);
-    let there = match goal {
-        Goal::Path(path) => place.elsewhere(path),
-        Goal::Trash => {
+    let there = match target {
+        MoveTarget::Path(path) => place.elsewhere(path),
+        MoveTarget::Trash => {
             // Under its original path: a state folder inside of another would look like a workspace.
             let path = place.origin().unwrap_or(&place.relative);
             let numbered = |n: u64| place.elsewhere(&format!("{TRASH}/{n}/{path}"));
@@ -227,12 +229,8 @@ fn confirm(session: &UpdateSession<'_>, there: &PlanPlace) -> io::Result<()> {
 }
 
 /// Records that the plan has moved, and moves the journal. If this fails, the next process that opens the journal completes it.
-fn record_departure(
-    session: &UpdateSession<'_>,
-    journal: &mut Journal<'_>,
-    there: &PlanPlace,
-) -> Result<(), StoreError> {
-    let moved = JournalEvent::Moved(PathChange {
+fn record_move(session: &UpdateSession<'_>, journal: &mut Journal<'_>, there: &PlanPlace) -> Result<(), StoreError> {
+    let moved = JournalEvent::Moved(PathChangeRecord {
         from: session.place.relative.clone(),
         to: there.relative.clone(),
     });

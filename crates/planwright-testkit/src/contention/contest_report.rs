@@ -31,9 +31,9 @@ pub(super) struct Promise {
     pub(super) names: Vec<String>,
 }
 
-/// The account of a contest. All counts of lost, out-of-order, invalid or stuck cases must be 0.
+/// The report of a contest. All counts of lost, out-of-order, invalid or stuck cases must be 0.
 #[derive(Debug, Default)]
-pub struct ContestAccount {
+pub struct ContestReport {
     pub(super) promises: Vec<Promise>,
     /// Changes that were acknowledged.
     pub n_acknowledged: usize,
@@ -73,7 +73,7 @@ pub struct ContestAccount {
     faults: Vec<String>,
 }
 
-impl ContestAccount {
+impl ContestReport {
     pub(super) fn fault(&mut self, what: String) {
         self.n_faults += 1;
         if self.faults.len() < MAX_TOLD {
@@ -272,7 +272,7 @@ fn asked(binary: &Path, root: &Path, args: &[&str]) -> Option<Value> {
     serde_json::from_slice(&output.stdout).ok()
 }
 
-impl fmt::Display for ContestAccount {
+impl fmt::Display for ContestReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let rows: [(&str, usize); 16] = [
             ("changes acknowledged", self.n_acknowledged),

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::signs::{self, Sign};
+use super::failure_words::{self, FailureKind};
 use super::usage::added;
 use super::{AgentEvent, AgentOutcome, MAX_HEARD, Usage};
 use crate::document::{NodeKind, NodeRef};
@@ -163,7 +163,7 @@ impl OutputSummary {
     /// Records a retry of the agent, because of a limit or for another reason.
     pub(super) fn retry(&mut self, why: &str, is_limit: bool, wait: Option<u64>) {
         let why = reason(why);
-        let wait = wait.or_else(|| signs::wait_in(&why));
+        let wait = wait.or_else(|| failure_words::wait_in(&why));
         if is_limit {
             self.limited = Some(Limit { wait, why: why.clone() });
             self.hear(AgentEvent::RateLimited { wait, why });
@@ -181,11 +181,11 @@ impl OutputSummary {
             return;
         }
         self.keep_noise(line);
-        match signs::of(line) {
-            Some(Sign::Denied) => self.deny(signs::from_sign(line)),
-            Some(Sign::RateLimited) => self.retry(line, true, None),
-            Some(Sign::Retry) => self.retry(line, false, None),
-            Some(Sign::Broken) | None => {}
+        match failure_words::kind_of(line) {
+            Some(FailureKind::Denied) => self.deny(failure_words::without_prefix(line)),
+            Some(FailureKind::RateLimited) => self.retry(line, true, None),
+            Some(FailureKind::Retry) => self.retry(line, false, None),
+            Some(FailureKind::Broken) | None => {}
         }
     }
 
@@ -201,12 +201,17 @@ impl OutputSummary {
         &self.noise
     }
 
-    /// Returns a sentence with the line that explains it best: one with a known sign, otherwise one that mentions an error, otherwise the
+    /// Returns a sentence with the line that explains it best: one with known words, otherwise one that mentions an error, otherwise the
     /// last.
     pub(super) fn explained(&self, sentence: &str) -> String {
         let newest = || self.noise.iter().rev();
         let found = newest()
-            .find(|line| matches!(signs::of(line), Some(Sign::Broken | Sign::RateLimited | Sign::Denied)))
+            .find(|line| {
+                matches!(
+                    failure_words::kind_of(line),
+                    Some(FailureKind::Broken | FailureKind::RateLimited | FailureKind::Denied)
+                )
+            })
             .or_else(|| newest().find(|line| line.to_ascii_lowercase().contains("error")))
             .or_else(|| newest().next());
         match found {
@@ -237,8 +242,8 @@ impl OutputSummary {
 pub(super) fn error_outcome(status: Option<i64>, message: &str, wait: Option<u64>) -> AgentOutcome {
     let why = reason(message);
     let is_limit = match status {
-        Some(status) => signs::LIMIT_STATUSES.contains(&status),
-        None => signs::of(message) == Some(Sign::RateLimited),
+        Some(status) => failure_words::LIMIT_STATUSES.contains(&status),
+        None => failure_words::kind_of(message) == Some(FailureKind::RateLimited),
     };
     let why = match (why.is_empty(), status) {
         (true, Some(status)) => format!("its provider answered with status {status}"),
@@ -246,7 +251,7 @@ pub(super) fn error_outcome(status: Option<i64>, message: &str, wait: Option<u64
         (false, _) => why,
     };
     if is_limit {
-        let wait = wait.or_else(|| signs::wait_in(message));
+        let wait = wait.or_else(|| failure_words::wait_in(message));
         return AgentOutcome::RateLimited { wait, why };
     }
     AgentOutcome::Broken { why }

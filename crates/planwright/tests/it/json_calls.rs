@@ -1,7 +1,7 @@
-//! A second face: verbs by their names, with requests and reports in JSON. It has the verbs of the command line, with the same results.
+//! A caller besides the command line: verbs by their names, with requests and reports in JSON. It has the verbs of the command line, with the same results.
 
 use planwright_verbs::Workspace;
-use planwright_verbs::call::{QuietFace, call, verb_names};
+use planwright_verbs::call::{QuietObserver, call, verb_names};
 use planwright_verbs::json::{ErrorBody, ErrorReport};
 use serde_json::{Value, json};
 
@@ -17,17 +17,17 @@ const OF_COMMAND_LINE: [&str; 5] = ["aimi-cli", "clido", "spec-first", "completi
 const DRAWN: &str = "report";
 
 /// The variables with which a test passes a call to a separate process, which has the environment of the sandbox.
-const VERB: &str = "FACE_VERB";
-const REQUEST: &str = "FACE_REQUEST";
-const ANSWER: &str = "FACE_ANSWER";
+const VERB: &str = "CALL_VERB";
+const REQUEST: &str = "CALL_REQUEST";
+const ANSWER: &str = "CALL_ANSWER";
 
-/// The face, if this process is one; otherwise does nothing.
+/// The caller, if this process is one; otherwise does nothing.
 #[test]
 fn part_that_calls_a_verb() {
     let [Ok(verb), Ok(request), Ok(answer)] = [VERB, REQUEST, ANSWER].map(std::env::var) else {
         return;
     };
-    let report = call(&Workspace::around(""), &verb, &request, &mut QuietFace::default());
+    let report = call(&Workspace::around(""), &verb, &request, &mut QuietObserver::default());
     let text = report.unwrap_or_else(|failure| {
         let error = ErrorReport::new(ErrorBody::of(&failure));
         serde_json::to_string(&error).expect("strings and numbers")
@@ -42,7 +42,7 @@ fn answer(sandbox: &Sandbox, verb: &str, request: &Value) -> Value {
     let program = std::env::current_exe().expect("a test is a program");
     let request = request.to_string();
     let variables = [(VERB, verb), (REQUEST, &request), (ANSWER, &file.to_string_lossy())];
-    let args = ["json_face::part_that_calls_a_verb", "--exact"];
+    let args = ["json_calls::part_that_calls_a_verb", "--exact"];
     let ran = sandbox.run_program_with(&program, &args, &variables);
     assert_eq!(ran.status, Some(0), "{verb} {request}: {}", ran.text());
     let text = std::fs::read_to_string(&file).expect("an answer");

@@ -9,8 +9,10 @@ use planwright_core::inspect::inspect;
 use planwright_core::plan::{Field, Plan};
 use planwright_core::text::{MAX_BYTES, SourceText};
 
-use super::{History, Identified, Journal, JournalError, JournalEvent, JournalRepair, PathChange, read, take_apart};
-use super::{frame, frame::Header};
+use super::{
+    History, IdChangeRecord, Journal, JournalError, JournalEvent, JournalRepair, PathChangeRecord, read, take_apart,
+};
+use super::{frame, frame::JournalHeader};
 use crate::digest::Digest;
 use crate::files::Files;
 use crate::layout::{ARCHIVE, JOURNAL_EXTENSION, PlanKey, PlanPlace, TRASH};
@@ -30,7 +32,7 @@ pub(crate) fn open_for<'f>(
     me: &LockHolder,
 ) -> Result<Journal<'f>, JournalError> {
     let path = place.journal();
-    let beginning = Header {
+    let beginning = JournalHeader {
         path: place.relative.clone(),
         id: id.map(str::to_owned),
     };
@@ -75,12 +77,12 @@ fn is_own(history: &History, id: Option<&str>) -> bool {
 }
 
 /// Records in a journal that it now belongs to another plan or path.
-fn note_owner(journal: &mut Journal<'_>, owner: Header, place: &PlanPlace, id: Option<&str>) {
+fn note_owner(journal: &mut Journal<'_>, owner: JournalHeader, place: &PlanPlace, id: Option<&str>) {
     if owner.path != place.relative {
         journal.notices.push(JournalRepair::Moved {
             from: owner.path.clone(),
         });
-        journal.first.push(JournalEvent::Moved(PathChange {
+        journal.first.push(JournalEvent::Moved(PathChangeRecord {
             from: owner.path,
             to: place.relative.clone(),
         }));
@@ -92,7 +94,7 @@ fn note_owner(journal: &mut Journal<'_>, owner: Header, place: &PlanPlace, id: O
                 .notices
                 .push(JournalRepair::Identified { from: owner.id.clone() });
         }
-        journal.first.push(JournalEvent::Identified(Identified {
+        journal.first.push(JournalEvent::Identified(IdChangeRecord {
             from: owner.id,
             to: id.map(str::to_owned),
         }));
@@ -100,21 +102,21 @@ fn note_owner(journal: &mut Journal<'_>, owner: Header, place: &PlanPlace, id: O
 }
 
 /// A journal whose plan was moved.
-struct Moved {
+struct MovedJournal {
     journal: PathBuf,
     /// The last recorded path.
     path: String,
 }
 
 /// Returns the journal of a plan that was moved to `place`.
-fn find_moved(files: &dyn Files, place: &PlanPlace, id: Option<&str>) -> Option<Moved> {
+fn find_moved(files: &dyn Files, place: &PlanPlace, id: Option<&str>) -> Option<MovedJournal> {
     find_left_behind(files, place)
         .or_else(|| find_put_aside(files, place))
         .or_else(|| find_by_id(files, place, id))
 }
 
 /// Returns the journal of a plan that was archived and restored, unchanged, to its old path.
-fn find_put_aside(files: &dyn Files, place: &PlanPlace) -> Option<Moved> {
+fn find_put_aside(files: &dyn Files, place: &PlanPlace) -> Option<MovedJournal> {
     let numbers = files.list_folder(&place.root.join(TRASH)).unwrap_or_default();
     let trash = numbers
         .iter()
@@ -126,7 +128,7 @@ fn find_put_aside(files: &dyn Files, place: &PlanPlace) -> Option<Moved> {
         let bytes = is_empty.then(|| read(files, &aside.journal()).ok()).flatten()?;
         let history = take_apart(&aside.journal(), bytes).ok()?.0;
         let is_its = history.owner()?.path == path && is_what_left(files, place, &history);
-        is_its.then_some(Moved {
+        is_its.then_some(MovedJournal {
             journal: aside.journal(),
             path,
         })
@@ -134,15 +136,15 @@ fn find_put_aside(files: &dyn Files, place: &PlanPlace) -> Option<Moved> {
 }
 
 /// Returns the journal of a plan that planwright itself moved before it was killed, without its journal.
-fn find_left_behind(files: &dyn Files, place: &PlanPlace) -> Option<Moved> {
+fn find_left_behind(files: &dyn Files, place: &PlanPlace) -> Option<MovedJournal> {
     let origin = place.origin()?;
     // A plan in the trash may have been in the archive before.
     let old = [origin.to_owned(), format!("{ARCHIVE}/{origin}")];
     old.iter().find_map(|old| {
         let old = place.elsewhere(old);
         let history = take_apart(&old.journal(), read(files, &old.journal()).ok()?).ok()?.0;
-        let is_ours = history.last_departure()?.to == place.relative && files.link_metadata(&old.target).is_err();
-        is_ours.then_some(Moved {
+        let is_ours = history.last_own_move()?.to == place.relative && files.link_metadata(&old.target).is_err();
+        is_ours.then_some(MovedJournal {
             journal: old.journal(),
             path: history.owner()?.path,
         })
@@ -151,19 +153,19 @@ fn find_left_behind(files: &dyn Files, place: &PlanPlace) -> Option<Moved> {
 
 /// Returns whether the plan of a journal was deleted, unless the plan at `place` is the deleted one. A plan that is created again has the
 /// id of the old one, but another text.
-fn is_of_deleted(files: &dyn Files, place: &PlanPlace, history: &History, owner: &Header) -> bool {
+fn is_of_deleted(files: &dyn Files, place: &PlanPlace, history: &History, owner: &JournalHeader) -> bool {
     Path::new(&owner.path).starts_with(TRASH) && !is_what_left(files, place, history)
 }
 
 /// Returns whether the plan at `place` has the same text as when it was moved away.
 fn is_what_left(files: &dyn Files, place: &PlanPlace, history: &History) -> bool {
-    let left = history.last_departure().and_then(|leaving| leaving.text);
+    let left = history.last_own_move().and_then(|leaving| leaving.text);
     let bytes = files.read(&place.target, MAX_BYTES as u64).unwrap_or_default();
     left.is_some() && left == str::from_utf8(&bytes).ok().map(Digest::of)
 }
 
 /// Returns the journal of a moved plan with this id; none if several match.
-fn find_by_id(files: &dyn Files, place: &PlanPlace, id: Option<&str>) -> Option<Moved> {
+fn find_by_id(files: &dyn Files, place: &PlanPlace, id: Option<&str>) -> Option<MovedJournal> {
     let (id, own) = (id?, place.journal());
     let names = files.list_folder(&place.journals()).ok()?;
     let journals = names.iter().map(|name| place.journals().join(name));
@@ -175,7 +177,7 @@ fn find_by_id(files: &dyn Files, place: &PlanPlace, id: Option<&str>) -> Option<
             let owner = history.owner().filter(|owner| owner.id.as_deref() == Some(id))?;
             let is_left = owner.path == place.relative || !is_at(files, &place.root.join(&owner.path), id);
             let is_gone = is_left && is_of_deleted(files, place, &history, &owner);
-            (is_left && !is_gone).then_some(Moved {
+            (is_left && !is_gone).then_some(MovedJournal {
                 journal,
                 path: owner.path,
             })
@@ -216,7 +218,7 @@ fn is_at(files: &dyn Files, path: &Path, id: &str) -> bool {
 const OLD_LOCK_PATIENCE: Duration = Duration::from_secs(2);
 
 /// Renames a journal to its plan's new place. A journal that is already there belonged to a plan that is gone, and is kept under a number.
-fn take_along(files: &dyn Files, place: &PlanPlace, moved: &Moved, me: &LockHolder) -> Result<(), JournalError> {
+fn take_along(files: &dyn Files, place: &PlanPlace, moved: &MovedJournal, me: &LockHolder) -> Result<(), JournalError> {
     let failed = |source| JournalError::Io {
         path: moved.journal.clone(),
         source,
