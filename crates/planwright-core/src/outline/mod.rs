@@ -46,6 +46,7 @@ mod tags;
 mod task_fields;
 mod task_keys;
 mod value;
+mod words;
 mod work_lists;
 mod written_links;
 mod yaml_values;

@@ -62,6 +62,11 @@ pub(super) fn emphasis(text: &str) -> Vec<Range<usize>> {
     found
 }
 
+/// Returns the range of a text that begins at an offset.
+pub(super) fn range_from(at: usize, text: &str) -> Range<usize> {
+    at..at + text.len()
+}
+
 /// Returns a text in the form for comparison: lower case, one space between words.
 pub(super) fn folded(text: &str) -> String {
     let words: Vec<String> = plain(text).split_whitespace().map(str::to_lowercase).collect();
