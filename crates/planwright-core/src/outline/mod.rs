@@ -45,6 +45,7 @@ mod tables;
 mod tags;
 mod task_fields;
 mod task_keys;
+mod titles;
 mod value;
 mod words;
 mod work_lists;

@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use crate::text::visible;
+
 /// Returns a text without Markdown marks around words, quotes around it and punctuation at its end.
 pub(super) fn plain(text: &str) -> String {
     let unmarked = without(text, &emphasis(text)).replace('`', "");
@@ -134,4 +136,9 @@ pub(super) fn one_line(text: &str, most: usize) -> String {
         Some(start) if end < line.len() => format!("{start}…"),
         _ => line,
     }
+}
+
+/// Returns a text as messages show it: in one line of at most `most` bytes.
+pub(super) fn shown(text: &str, most: usize) -> String {
+    visible(&one_line(text, most)).into_owned()
 }
