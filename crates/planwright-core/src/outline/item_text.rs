@@ -140,7 +140,7 @@ pub(super) fn read_detail(text: &str, offset: usize, raw: &mut RawTask) {
         let (state, doubt) = read_status(word);
         let place = Span::new(offset, offset + text.trim_end().len());
         if doubt.is_some() {
-            push_line(text, &mut raw.task);
+            push_line(text, &mut raw.task.description);
         }
         raw.notes.extend(doubt.map(|message| guess(place, message)));
         raw.task.state = state.or(raw.task.state);
@@ -168,19 +168,19 @@ pub(super) fn read_detail(text: &str, offset: usize, raw: &mut RawTask) {
         return;
     }
     if !bare.is_empty() {
-        push_line(text, &mut raw.task);
+        push_line(text, &mut raw.task.description);
     }
 }
 
 /// The word limit of a label before dependencies: "Depends on tasks".
 const MAX_LABEL_WORDS: usize = 3;
 
-/// Adds a line to the description of a task.
-pub(super) fn push_line(text: &str, task: &mut OutlineTask) {
-    if !task.description.is_empty() {
-        task.description.push('\n');
+/// Adds a line to a description.
+pub(super) fn push_line(text: &str, description: &mut String) {
+    if !description.is_empty() {
+        description.push('\n');
     }
-    task.description.push_str(text.trim());
+    description.push_str(text.trim());
 }
 
 /// Reads an item below a label such as "Dependencies:" as a dependency.
