@@ -1,10 +1,10 @@
 //! Reads dependencies by title in brackets, such as "Printer (needs Parser)", if every name in the brackets is the title of
 //! another task.
 
-use std::collections::HashMap;
-
-use super::names::{folded, key_words};
+use super::names::key_words;
 use super::raw::{RawPlan, RawTask, Reference};
+use super::titles::TitleIndex;
+use super::words::start_of;
 
 const WORDS: [&str; 6] = ["needs", "requires", "after", "builds on", "once", "follows"];
 
@@ -19,30 +19,20 @@ pub(super) fn read_bracketed_titles(plan: &mut RawPlan) {
         None => raw.task.title.clone(),
     });
     let titles: Vec<String> = titles.collect();
-    let mut places: HashMap<String, Vec<usize>> = HashMap::new();
-    let mut words: HashMap<String, Vec<usize>> = HashMap::new();
-    for (task_ix, title) in titles.iter().enumerate() {
-        places.entry(folded(title)).or_default().push(task_ix);
-        for word in key_words(title) {
-            words.entry(word).or_default().push(task_ix);
-        }
-    }
+    let index = TitleIndex::new(titles.iter().map(String::as_str));
     let mut guess = None;
     for (task_ix, bracket) in brackets.into_iter().enumerate() {
         let (Some((title, names)), Some(raw)) = (bracket, plan.tasks.get_mut(task_ix)) else {
             continue;
         };
-        let place_of = |name: &str| match places
-            .get(&folded(name.trim().trim_start_matches("the ")))
-            .map(Vec::as_slice)
-        {
-            Some([only]) if *only != task_ix => Some(*only),
-            _ => None,
-        };
-        // "(after the export)" names "Export the icons", where no other title has these words.
-        let place_of = |name: &str| match place_of(name) {
-            Some(on) => Some((on, true)),
-            None => Some((alike(&words, name, task_ix)?, false)),
+        let place_of = |name: &str| match index.with_title(name.trim().trim_start_matches("the ")) {
+            Some([only]) if *only != task_ix => Some((*only, true)),
+            // "(after the export)" names "Export the icons", where no other earlier title has these words.
+            _ => {
+                let mut alike = index.with_words(&key_words(name), MAX_ALIKE);
+                alike.retain(|on| *on < task_ix);
+                alike.first().filter(|_| alike.len() == 1).map(|on| (*on, false))
+            }
         };
         let parts = names.split([',', '&', '+']).flat_map(|part| part.split(" and "));
         let parts = parts.map(str::trim).filter(|part| !part.is_empty());
@@ -68,20 +58,6 @@ pub(super) fn read_bracketed_titles(plan: &mut RawPlan) {
     }
 }
 
-/// Returns the only earlier task whose title has all words of a name.
-fn alike(words: &HashMap<String, Vec<usize>>, name: &str, own: usize) -> Option<usize> {
-    let with = key_words(name);
-    let with = with.iter().map(|word| words.get(word).map_or(&[][..], Vec::as_slice));
-    let with: Vec<&[usize]> = with.collect();
-    let fewest = with.iter().min_by_key(|tasks| tasks.len())?;
-    let has_all = |task: &&usize| **task < own && with.iter().all(|tasks| tasks.binary_search(task).is_ok());
-    let mut shared = fewest.iter().take(MAX_ALIKE + 1).filter(has_all);
-    shared
-        .next()
-        .copied()
-        .filter(|_| fewest.len() <= MAX_ALIKE && shared.next().is_none())
-}
-
 /// How many titles with one word are compared.
 const MAX_ALIKE: usize = 50;
 
@@ -92,7 +68,7 @@ fn bracket_of(raw: &RawTask) -> Option<(String, String)> {
     }
     let (title, inner) = raw.task.title.strip_suffix(')')?.rsplit_once('(')?;
     let lower = inner.to_lowercase();
-    let word = WORDS.iter().find(|word| lower.starts_with(**word))?;
+    let word = start_of(&lower, &WORDS)?;
     let names = inner.get(word.len()..)?;
     let names = names
         .strip_prefix(':')

@@ -468,7 +468,7 @@ impl Parts {
             Lists::Nothing => {
                 let row = lines.iter().find(|line| line.kind == LineKind::TableRow);
                 self.seen.table = self.seen.table.or(row.map(|line| line.span()));
-                let item = lines.iter().find(|line| matches!(line.kind, LineKind::Item { .. }));
+                let item = lines.iter().find(|line| line.is_item());
                 if let (None, Some(item)) = (self.seen.list, item) {
                     self.seen.list = Some(item.span());
                     self.seen.label = lists::other_label(&lines, item);

@@ -3,9 +3,10 @@
 
 use std::ops::Range;
 
-use super::dependency_words::Strength;
-use super::name_tokens::{ends_here, name_at, skip_noun, skip_separator, starts_with_words};
-use super::names::is_none_word;
+use super::dependency_words::{ARROWS, FILLERS, MARKERS, Markers, Strength};
+use super::name_tokens::{each_name, ends_here, name_at, skip_words};
+use super::names::{is_none_word, range_from};
+use super::words::{ends_sentence, has_any, start_of, starts_with_any, words_at};
 
 /// How much of a line is read.
 const MAX_BYTES: usize = 2_000;
@@ -47,31 +48,6 @@ impl Statements {
     }
 }
 
-/// Words between tasks of which the earlier ones depend on the later ones.
-#[rustfmt::skip]
-const AFTER: &[&str] = &[
-    "depends on", "depend on", "depends upon", "is dependent on", "are dependent on", "blocked by", "waits for",
-    "wait for", "waits on", "relies on", "rely on", "builds on", "build on", "requires", "require", "follows",
-    "follow", "needs", "need", "after", "once", "until",
-];
-
-/// Words between tasks of which the later ones depend on the earlier ones.
-const BEFORE: &[&str] = &[
-    "before", "precedes", "precede", "unblocks", "unlocks", "enables", "blocks", "block",
-];
-
-const ARROWS: [&str; 8] = ["-->", "->", "=>", "→", "⇒", "➡", "⟶", "➔"];
-
-/// Words that may be between the names and the verb.
-#[rustfmt::skip]
-const FILLERS: &[&str] = &[
-    "must", "should", "be", "is", "are", "has", "have", "to", "done", "finished", "completed", "complete", "come",
-    "comes", "can", "cannot", "can't", "not", "only", "start", "starts", "started", "begin", "begins", "run", "runs",
-    "finish", "both", "all", "each", "also", "then", "in", "parallel", "concurrently", "simultaneously", "together",
-    "directly", "strictly", "and", "may", "will", "does", "do", "wait", "independent", "independently", "of", "other",
-    "executed", "happen", "land", "merged", "be-done",
-];
-
 /// Returns the statements of a line. `is_section` is whether the line is in a list of dependencies, so that "T2: T1" is one, and titles are
 /// names.
 pub(super) fn statements(text: &str, is_section: bool) -> Statements {
@@ -82,16 +58,14 @@ pub(super) fn statements(text: &str, is_section: bool) -> Statements {
         let body = text.get(sentence.clone()).unwrap_or("");
         // Text in brackets explains a name.
         let bare = without_brackets(body);
-        if ARROWS.iter().any(|arrow| bare.contains(arrow)) || bare.contains('←') {
+        if has_any(&bare, &ARROWS) || bare.contains('←') {
             arrows(&bare, sentence.start, is_section, &mut out);
             continue;
         }
         for part in clauses(&bare) {
             let clause = bare.get(part.clone()).unwrap_or("").trim_end_matches([' ', ',']);
-            let clause = [" and", " while", " but"]
-                .iter()
-                .find_map(|word| clause.strip_suffix(word))
-                .unwrap_or(clause);
+            let mut ends = [" and", " while", " but"].into_iter();
+            let clause = ends.find_map(|word| clause.strip_suffix(word)).unwrap_or(clause);
             clause_links(clause, sentence.start + part.start, is_section, &mut both, &mut out);
         }
     }
@@ -102,17 +76,11 @@ pub(super) fn statements(text: &str, is_section: bool) -> Statements {
 fn sentences(text: &str) -> Vec<Range<usize>> {
     let mut out = Vec::new();
     let mut start = 0;
-    let mut chars = text.char_indices().peekable();
-    while let Some((at, c)) = chars.next() {
-        let next = chars.peek().map(|(_, c)| *c);
-        let is_end = match c {
-            ';' | '。' | '\n' => true,
-            '.' => next.is_none_or(char::is_whitespace),
-            _ => false,
-        };
-        if is_end {
+    for (at, c) in text.char_indices() {
+        let next = at + c.len_utf8();
+        if ends_sentence(c, text.get(next..).unwrap_or("")) {
             out.push(start..at);
-            start = at + c.len_utf8();
+            start = next;
         }
     }
     out.push(start..text.len());
@@ -140,10 +108,7 @@ fn without_brackets(text: &str) -> String {
 fn clauses(text: &str) -> Vec<Range<usize>> {
     let mut cuts = vec![0];
     let lower = text.to_ascii_lowercase();
-    for (at, _) in lower.match_indices(',') {
-        cuts.push(at + 1);
-    }
-    for word in [" and ", " while ", " but "] {
+    for word in [",", " and ", " while ", " but "] {
         cuts.extend(lower.match_indices(word).map(|(at, _)| at + word.len()));
     }
     cuts.sort_unstable();
@@ -177,10 +142,10 @@ fn verb_in(lower: &str) -> Option<(Range<usize>, bool)> {
     for (at, c) in lower.char_indices() {
         if !before.is_alphanumeric() && before != '-' && c.is_ascii_lowercase() {
             let rest = lower.get(at..).unwrap_or("");
-            let verb = |verbs: &[&'static str]| verbs.iter().copied().find(|words| starts_with_words(rest, words));
-            let found = verb(AFTER).map(|words| (words, true));
-            if let Some((words, is_after)) = found.or_else(|| Some((verb(BEFORE)?, false))) {
-                return Some((at..at + words.len(), is_after));
+            let found = |markers: &Markers| Some((words_at(rest, markers.words)?, !markers.is_reverse));
+            let mut markers = MARKERS.iter().filter(|markers| markers.is_between);
+            if let Some((words, is_after)) = markers.find_map(found) {
+                return Some((range_from(at, words), is_after));
             }
         }
         before = c;
@@ -193,26 +158,22 @@ fn clause_links(clause: &str, offset: usize, is_section: bool, both: &mut Vec<Se
     let Some((verb, is_after)) = verb_in(&lower) else {
         return without_verb(clause, &lower, offset, is_section, out);
     };
-    let start = label_len(&lower);
-    let (left, end) = names_at(clause, &lower, start, offset);
+    let verb_words = lower.get(verb.clone()).unwrap_or("");
+    let (left, end) = names_at(clause, &lower, label_len(&lower), offset);
     // In prose, words name tasks only with a certain verb.
-    let strong = ["depends on", "depend on", "blocked by"];
-    let takes_titles = is_section || lower.get(verb.clone()).is_some_and(|verb| strong.contains(&verb));
+    let takes_titles = is_section || ["depends on", "depend on", "blocked by"].contains(&verb_words);
     let gap = lower.get(end..verb.start).unwrap_or("");
-    let words = || {
-        gap.split(|c: char| c.is_whitespace() || matches!(c, ':' | '–' | '—' | ','))
-            .filter(|word| !word.is_empty() && *word != "-")
-    };
-    let is_plain = !left.is_empty() && words().all(|word| FILLERS.contains(&word));
+    let mut words = gap
+        .split(|c: char| c.is_whitespace() || matches!(c, ':' | '–' | '—' | ','))
+        .filter(|word| !word.is_empty() && *word != "-");
+    let is_plain = !left.is_empty() && words.clone().all(|word| FILLERS.contains(&word));
     let left = match is_plain {
         true => left,
         // "Write the API depends on Create the schema".
         false if takes_titles => title(clause, 0, verb.start, offset).into_iter().collect(),
         false => return,
     };
-    let is_not = |word: &str| word == "not" || word == "cannot" || word == "can't";
-    let waits = words().any(is_not);
-    let verb_words = lower.get(verb.clone()).unwrap_or("");
+    let waits = words.any(|word| ["not", "cannot", "can't"].contains(&word));
     let is_after = match verb_words {
         "before" if waits => true,
         // "2 does not depend on 1".
@@ -222,12 +183,16 @@ fn clause_links(clause: &str, offset: usize, is_section: bool, both: &mut Vec<Se
     let start = skip_small(&lower, verb.end);
     let (right, end) = names_at(clause, &lower, start, offset);
     let rest = lower.get(start..).unwrap_or("");
-    let right = match () {
-        () if starts_with_words(rest, "both") && right.is_empty() => both.clone(),
-        () if is_none_word(rest) || rest.starts_with("nothing") || rest.starts_with("no ") => return,
-        () if !right.is_empty() && (ends_here(&lower, end) || is_remark(&lower, end)) => right,
-        () if takes_titles => title(clause, start, clause.len(), offset).into_iter().collect(),
-        () => Vec::new(),
+    let right = if words_at(rest, &["both"]).is_some() && right.is_empty() {
+        both.clone()
+    } else if is_none_word(rest) || starts_with_any(rest, &["nothing", "no "]) {
+        return;
+    } else if !right.is_empty() && (ends_here(&lower, end) || is_remark(&lower, end)) {
+        right
+    } else if takes_titles {
+        title(clause, start, clause.len(), offset).into_iter().collect()
+    } else {
+        Vec::new()
     };
     if left.is_empty() || right.is_empty() {
         if is_section {
@@ -251,9 +216,7 @@ fn clause_links(clause: &str, offset: usize, is_section: bool, both: &mut Vec<Se
 fn without_verb(clause: &str, lower: &str, offset: usize, is_section: bool, out: &mut Statements) {
     let (left, end) = names_at(clause, lower, 0, offset);
     let rest = lower.get(end..).unwrap_or("");
-    let is_parallel = ["in parallel", "concurrently", "simultaneously", "independent"]
-        .iter()
-        .any(|words| rest.contains(words));
+    let is_parallel = has_any(rest, &["in parallel", "concurrently", "simultaneously", "independent"]);
     if left.len() > 1 && is_parallel && left.iter().all(|name| name.is_id) {
         return out.parallel.extend(left);
     }
@@ -266,9 +229,8 @@ fn without_verb(clause: &str, lower: &str, offset: usize, is_section: bool, out:
     };
     let start = skip_small(lower, lower.len() - list.len());
     let (right, end) = names_at(clause, lower, start, offset);
-    let is_whole = lower
-        .get(end..)
-        .is_some_and(|rest| rest.trim_matches([' ', ',', '.']).is_empty());
+    let rest = lower.get(end..).unwrap_or("");
+    let is_whole = rest.trim_matches([' ', ',', '.']).is_empty();
     if !right.is_empty() && is_whole {
         out.links.push(Link {
             after: left,
@@ -331,23 +293,17 @@ fn arrows(text: &str, offset: usize, is_section: bool, out: &mut Statements) {
 
 /// Returns the names before, between and after the arrows of a part of a text.
 fn arrow_ends(text: &str, part: Range<usize>, offset: usize, is_section: bool) -> Vec<ArrowEnd> {
-    let arrow_at = |rest: &str| {
-        let arrow = ARROWS.iter().find(|arrow| rest.starts_with(**arrow));
-        let left = rest.starts_with('←').then_some(('←'.len_utf8(), false));
-        arrow.map(|arrow| (arrow.len(), true)).or(left)
-    };
     let mut ends = Vec::new();
     let (mut at, mut start, mut arrow) = (part.start, part.start, None);
-    while at < part.end {
-        let rest = text.get(at..part.end).unwrap_or("");
-        match arrow_at(rest) {
-            Some((n_bytes, leads_right)) => {
-                ends.push((node_names(text, start, at, offset, is_section), arrow));
-                at += n_bytes;
-                (start, arrow) = (at, Some(leads_right));
-            }
-            None => at += rest.chars().next().map_or(1, char::len_utf8),
-        }
+    while let Some(c) = text.get(at..part.end).and_then(|rest| rest.chars().next()) {
+        let found = text.get(at..part.end).and_then(|rest| start_of(rest, &ARROWS));
+        let Some(words) = found.or((c == '←').then_some("←")) else {
+            at += c.len_utf8();
+            continue;
+        };
+        ends.push((node_names(text, start, at, offset, is_section), arrow));
+        at += words.len();
+        (start, arrow) = (at, Some(words != "←"));
     }
     ends.push((node_names(text, start, part.end, offset, is_section), arrow));
     ends
@@ -359,20 +315,15 @@ fn node_names(text: &str, start: usize, end: usize, offset: usize, is_section: b
     let lower = node.to_ascii_lowercase();
     let from = lower.len() - lower.get(start..).unwrap_or("").trim_start().len();
     let (names, at) = names_at(node, &lower, from, offset);
-    let rest = lower
-        .get(at..)
-        .unwrap_or("")
-        .trim_matches([' ', '.', ')', ']', '[', ':']);
+    let rest = lower.get(at..).unwrap_or("");
     // "T1: the schema" and "T1 schema" name T1.
-    let is_named =
-        rest.is_empty() || is_section && lower.get(at..).is_some_and(|rest| rest.trim_start().starts_with(':'));
-    match !names.is_empty() && is_named {
-        true => names,
-        false => title(node, from, end, offset)
-            .into_iter()
-            .filter(|_| is_section)
-            .collect(),
+    let is_named = rest.trim_matches([' ', '.', ')', ']', '[', ':']).is_empty()
+        || is_section && rest.trim_start().starts_with(':');
+    if !names.is_empty() && is_named {
+        return names;
     }
+    let title = title(node, from, end, offset).filter(|_| is_section);
+    title.into_iter().collect()
 }
 
 /// Returns a part of a text as a title.
@@ -390,111 +341,68 @@ fn title(text: &str, start: usize, end: usize, offset: usize) -> Option<Sentence
 /// Reads names at an offset: "Tasks 2 and 3". Returns their end.
 fn names_at(text: &str, lower: &str, start: usize, offset: usize) -> (Vec<SentenceName>, usize) {
     let rest = lower.get(start..).unwrap_or("");
-    let mut at = start + (rest.len() - rest.trim_start_matches([' ', '"', '[', '-', '•', '\t']).len());
-    let (mut names, mut end) = (Vec::new(), start);
-    let mut noun: Option<&str> = None;
-    loop {
-        for small in ["both ", "all of ", "the "] {
-            at += lower
-                .get(at..)
-                .filter(|rest| rest.starts_with(small))
-                .map_or(0, |_| small.len());
-        }
-        let (next, own) = skip_noun(lower, at);
-        noun = own.or(noun);
-        at = next;
-        let Some(name) = name_at(text, lower, at, noun, Strength::Strong) else {
-            break;
-        };
-        end = name.range.end;
+    let from = lower.len() - rest.trim_start_matches([' ', '"', '[', '-', '•', '\t']).len();
+    let mut names = Vec::new();
+    let (end, _) = each_name(lower, from, &["both ", "all of ", "the "], |at, noun| {
+        let name = name_at(text, lower, at, noun, Strength::Strong)?;
         names.push(SentenceName {
             text: name.text.replace('#', ""),
-            range: offset + at..offset + end,
+            range: offset + at..offset + name.range.end,
             is_id: true,
         });
-        match skip_separator(lower, end) {
-            Some(next) => at = next,
-            None => break,
-        }
-    }
+        Some(name.range.end)
+    });
+    let end = if names.is_empty() { start } else { end };
     (names, end)
 }
 
 /// Returns the length of a label before a sentence: "Note: ".
 fn label_len(lower: &str) -> usize {
-    let labels = ["note:", "notes:", "important:", "also:", "so", "here,"];
     let rest = lower.trim_start();
-    let label = labels.iter().find(|label| starts_with_words(rest, label));
+    let label = words_at(rest, &["note:", "notes:", "important:", "also:", "so", "here,"]);
     label.map_or(0, |label| lower.len() - rest.len() + label.len())
 }
 
 fn skip_small(lower: &str, at: usize) -> usize {
-    let mut at = at;
-    loop {
-        let rest = lower.get(at..).unwrap_or("");
-        let trimmed = rest.trim_start_matches([' ', ':', '"', '=']);
-        at += rest.len() - trimmed.len();
-        let small = ["completion of ", "completing ", "only ", "on ", "finishing "];
-        match small.iter().find(|small| trimmed.starts_with(**small)) {
-            Some(small) => at += small.len(),
-            None => return at,
-        }
-    }
+    let small = ["completion of ", "completing ", "only ", "on ", "finishing "];
+    skip_words(lower, at, &[' ', ':', '"', '='], |rest| start_of(rest, &small))
 }
 
 /// Returns whether the text after a name explains it: "T1: the schema", "T1 because …".
 fn is_remark(lower: &str, at: usize) -> bool {
-    let rest = lower.get(at..).unwrap_or("").trim_start();
-    [
+    #[rustfmt::skip]
+    const STARTS: &[&str] = &[
         "as well", "too", "because", "since", "so ", "for ", "being", "will ", "to ", "as ",
-    ]
-    .iter()
-    .any(|start| rest.starts_with(start))
+    ];
+    starts_with_any(lower.get(at..).unwrap_or("").trim_start(), STARTS)
 }
 
 /// Returns whether prose states that an arrow points to a dependency.
 pub(super) fn arrows_lead_to_dependencies(text: &str) -> bool {
+    #[rustfmt::skip]
+    const VERBS: &[&str] = &[
+        "depends on", "depend on", "dependency of the", "requires", "needs", "depends upon",
+    ];
+    const OTHER_VERBS: &[&str] = &["before", "depended", "blocks", "enables", "unblocks"];
+    const SIGNS: &[&str] = &[" mean", "=", " read", " indicate", " point", ":", " denote", " show"];
     let lower = text.to_ascii_lowercase();
-    let says_so = |at: usize| {
-        let rest = lower.get(at..).unwrap_or("");
-        let line = rest.lines().next().unwrap_or("");
-        let window = line.get(..line.floor_char_boundary(60)).unwrap_or(line);
-        let is_reverse = [
-            "depends on",
-            "depend on",
-            "dependency of the",
-            "requires",
-            "needs",
-            "depends upon",
-        ]
-        .iter()
-        .any(|words| window.contains(words));
-        let is_order = ["before", "depended", "blocks", "enables", "unblocks"]
-            .iter()
-            .any(|words| window.contains(words));
-        is_reverse && !is_order
+    // The next bytes of the line.
+    let window = |at: usize, most: usize| {
+        let line = lower.get(at..).and_then(|rest| rest.lines().next()).unwrap_or("");
+        line.get(..line.floor_char_boundary(most)).unwrap_or(line)
     };
-    let is_said = |window: usize| {
-        let rest = lower.get(window..).unwrap_or("");
-        let line = rest.lines().next().unwrap_or("");
-        let head = line.get(..line.floor_char_boundary(24)).unwrap_or(line);
-        [" mean", "=", " read", " indicate", " point", ":", " denote", " show"]
-            .iter()
-            .any(|words| head.contains(words))
-    };
-    let arrows = lower.match_indices("arrow").map(|(at, _)| at + "arrow".len());
-    let mut drawn = lower.match_indices("→").chain(lower.match_indices("->"));
-    arrows.take(50).any(|at| is_said(at) && says_so(at))
+    let says_so = |at: usize| has_any(window(at, 60), VERBS) && !has_any(window(at, 60), OTHER_VERBS);
+    let mut arrows = lower.match_indices("arrow").map(|(at, _)| at + "arrow".len()).take(50);
+    let mut drawn = lower.match_indices("→").chain(lower.match_indices("->")).take(200);
+    arrows.any(|at| has_any(window(at, 24), SIGNS) && says_so(at))
         // "A → B means A depends on B".
-        || drawn.by_ref().take(200).any(|(at, _)| {
-            let rest = lower.get(at..).unwrap_or("").lines().next().unwrap_or("");
-            let head = rest.get(..rest.floor_char_boundary(16)).unwrap_or(rest);
-            let left = lower.get(..at).and_then(|before| before.split_whitespace().next_back());
-            let subject = rest
-                .split_once(" depends on ")
-                .and_then(|(before, _)| before.split_whitespace().next_back());
-            let is_left = left.is_some() && left == subject;
-            head.find(" mean").is_some_and(|mean| is_left && says_so(at + mean))
+        || drawn.any(|(at, _)| {
+            let last = |text: &str| text.split_whitespace().next_back().map(str::to_owned);
+            let left = lower.get(..at).and_then(last);
+            let line = window(at, usize::MAX);
+            let subject = line.split_once(" depends on ").and_then(|(before, _)| last(before));
+            let means = window(at, 16).find(" mean");
+            left.is_some() && left == subject && means.is_some_and(|mean| says_so(at + mean))
         })
 }
 

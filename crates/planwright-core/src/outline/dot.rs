@@ -7,9 +7,6 @@ use super::names::one_line;
 use super::raw::{RawPlan, RawTask, Reference};
 use crate::text::Span;
 
-/// How many edges are kept: more than a plan may have, so that such a graph is refused later.
-const MAX_EDGES: usize = 250_000;
-
 /// Returns whether a text starts like a directed graph.
 pub(super) fn is_digraph(text: &str) -> bool {
     let start = text.trim_start();
@@ -38,8 +35,9 @@ pub(super) fn plan_of(text: &str, offset: usize) -> Option<RawPlan> {
                     nodes.clear();
                 }
                 reader.node(&name, place);
-                nodes.push(Reference::certain(&name, place));
-                reader.edges(&before, nodes.last());
+                let node = Reference::certain(&name, place);
+                reader.plan.link(std::slice::from_ref(&node), &before);
+                nodes.push(node);
             }
             TokenKind::Arrow => {
                 before = std::mem::take(&mut nodes);
@@ -92,12 +90,6 @@ impl DotReader {
             });
             self.plan.tasks.len() - 1
         });
-    }
-
-    fn edges(&mut self, before: &[Reference], own: Option<&Reference>) {
-        let n_left = MAX_EDGES.saturating_sub(self.plan.edges.len());
-        let edges = before.iter().filter_map(|on| Some((own?.clone(), on.clone())));
-        self.plan.edges.extend(edges.take(n_left));
     }
 
     fn label(&mut self, name: &str, label: &str) {

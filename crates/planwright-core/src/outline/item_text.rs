@@ -5,15 +5,13 @@ use std::ops::Range;
 use super::OutlineTask;
 use super::markdown_lines::SYMBOLS;
 use super::name_tokens::IdForm;
-use super::names::{emphasis, one_line, plain, without};
+use super::names::{emphasis, one_line, plain, shown, without};
 use super::phrases::STEP_NOUNS;
-use super::raw::{RawTask, Reference};
+use super::raw::{RawTask, Reference, guess, not_understood};
 use super::references::{bracketed_ids, hints, mentions};
-use super::rules::GUESS;
 use super::task_keys::{read_status, state_of};
-use crate::diagnostic::Diagnostic;
 use crate::plan::State;
-use crate::text::{Span, visible};
+use crate::text::Span;
 
 /// Reads the text of an item. Its spans are `whole`, or are relative to `offset` if that is none.
 pub(super) fn read_item(text: &str, whole: Option<Span>, offset: usize) -> RawTask {
@@ -39,8 +37,7 @@ pub(super) fn read_item(text: &str, whole: Option<Span>, offset: usize) -> RawTa
     }
     for doubt in &said.doubts {
         let words = text.get(doubt.clone()).unwrap_or("");
-        let message = format!("`{}` is not understood as a dependency", visible(&one_line(words, 60)));
-        raw.notes.push(Diagnostic::new(&GUESS, span_of(doubt.clone()), message));
+        raw.notes.push(guess(span_of(doubt.clone()), not_understood(words)));
     }
     if said.found.is_empty() && !said.says_none && said.doubts.is_empty() {
         raw.hints = hints(text)
@@ -70,10 +67,9 @@ pub(super) fn read_item(text: &str, whole: Option<Span>, offset: usize) -> RawTa
     if struck_through(words.trim()).is_some() && raw.task.state == Some(State::Skipped) {
         let message = format!(
             "`{}` is struck through: it counts as skipped",
-            visible(&one_line(&raw.task.title, 60))
+            shown(&raw.task.title, 60)
         );
-        raw.notes
-            .push(Diagnostic::new(&GUESS, span_of(0..text.trim_end().len()), message));
+        raw.notes.push(guess(raw.task.place, message));
     }
     // A title has only its first words, without the addresses of links.
     let is_shortened = words.contains("](") || words.len() > MAX_TITLE_BYTES;
@@ -141,13 +137,12 @@ pub(super) fn read_detail(text: &str, offset: usize, raw: &mut RawTask) {
     let bare = plain(text);
     let lower = bare.to_lowercase();
     if let Some(word) = lower.strip_prefix("status:").map(str::trim) {
-        let (state, guess) = read_status(word);
+        let (state, doubt) = read_status(word);
         let place = Span::new(offset, offset + text.trim_end().len());
-        if guess.is_some() {
-            push_line(text, &mut raw.task);
+        if doubt.is_some() {
+            push_line(text, &mut raw.task.description);
         }
-        raw.notes
-            .extend(guess.map(|guess| Diagnostic::new(&GUESS, place, guess)));
+        raw.notes.extend(doubt.map(|message| guess(place, message)));
         raw.task.state = state.or(raw.task.state);
         return;
     }
@@ -173,19 +168,19 @@ pub(super) fn read_detail(text: &str, offset: usize, raw: &mut RawTask) {
         return;
     }
     if !bare.is_empty() {
-        push_line(text, &mut raw.task);
+        push_line(text, &mut raw.task.description);
     }
 }
 
 /// The word limit of a label before dependencies: "Depends on tasks".
 const MAX_LABEL_WORDS: usize = 3;
 
-/// Adds a line to the description of a task.
-pub(super) fn push_line(text: &str, task: &mut OutlineTask) {
-    if !task.description.is_empty() {
-        task.description.push('\n');
+/// Adds a line to a description.
+pub(super) fn push_line(text: &str, description: &mut String) {
+    if !description.is_empty() {
+        description.push('\n');
     }
-    task.description.push_str(text.trim());
+    description.push_str(text.trim());
 }
 
 /// Reads an item below a label such as "Dependencies:" as a dependency.

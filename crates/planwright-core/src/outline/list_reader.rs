@@ -3,16 +3,14 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::dependency_sentences::statements;
-use super::item_text::{read_detail, read_item};
-use super::markdown_lines::{LineKind, begins_with_symbol};
-use super::names::{one_line, plain};
+use super::item_text::{push_line, read_detail, read_item};
+use super::names::{plain, shown};
 use super::phrases::{is_dependency_field, is_left_out, is_phase};
-use super::raw::{RawGroup, RawPlan, RawTask, Reference};
+use super::raw::{RawGroup, RawPlan, RawTask, Reference, guess};
 use super::references::mentions;
-use super::rules::GUESS;
 use super::sections::{OutlineScan, ScannedItem};
 use super::task_keys::state_of;
-use crate::diagnostic::Diagnostic;
+use super::words::has_any;
 use crate::plan::State;
 use crate::text::{Span, visible};
 
@@ -46,7 +44,7 @@ pub(super) enum ListKind {
 pub(super) struct ListReader<'s, 't> {
     scan: &'s OutlineScan<'t>,
     kind: ListKind,
-    chosen: Vec<usize>,
+    chosen: BTreeSet<usize>,
     pub(super) plan: RawPlan,
     /// The group of a section and of an item that contains others.
     section_groups: HashMap<usize, usize>,
@@ -59,7 +57,7 @@ pub(super) struct ListReader<'s, 't> {
 }
 
 impl<'s, 't> ListReader<'s, 't> {
-    pub(super) fn new(scan: &'s OutlineScan<'t>, kind: ListKind, chosen: Vec<usize>) -> Self {
+    pub(super) fn new(scan: &'s OutlineScan<'t>, kind: ListKind, chosen: BTreeSet<usize>) -> Self {
         ListReader {
             scan,
             kind,
@@ -74,21 +72,22 @@ impl<'s, 't> ListReader<'s, 't> {
     }
 
     pub(super) fn read(&mut self) {
-        let parents = self.chosen.iter().filter_map(|&ix| self.scan.items.get(ix)?.parent);
-        let parents: BTreeSet<usize> = parents.collect();
-        for (ix, item) in self.scan.items.iter().enumerate() {
-            if self.chosen.binary_search(&ix).is_err() {
+        let parents: BTreeSet<usize> = self
+            .scan
+            .items_of(&self.chosen)
+            .filter_map(|item| item.parent)
+            .collect();
+        for item in &self.scan.items {
+            if !self.chosen.contains(&item.ix) {
                 self.detail_of(item);
                 continue;
             }
-            if statements(item.body(), false).is_link()
-                && item.mark().is_none()
-                && read_item(item.body(), None, 0).task.id.is_none()
-            {
+            let mut raw = read_item(item.body(), None, item.body_at());
+            let is_link = statements(item.body(), false).is_link();
+            if is_link && item.line.checkbox().is_none() && raw.task.id.is_none() {
                 continue;
             }
             let group = self.group_of(item);
-            let mut raw = read_item(item.body(), None, item.body_at());
             raw.list = item.list;
             raw.task.is_optional |= item.is_starred();
             item.read_state(&mut raw);
@@ -100,35 +99,31 @@ impl<'s, 't> ListReader<'s, 't> {
             for (text, at) in &item.details {
                 read_detail(text, *at, &mut raw);
             }
-            if parents.contains(&ix) {
-                self.group(ix, item, raw, group);
+            if parents.contains(&item.ix) {
+                self.group(item, raw, group);
                 continue;
             }
             if raw.task.title.is_empty() {
                 continue;
             }
             raw.group = group;
-            self.tasks.insert(ix, self.plan.tasks.len());
+            self.tasks.insert(item.ix, self.plan.tasks.len());
             self.plan.tasks.push(raw);
         }
     }
 
     /// Adds an item with tasks below it as a group.
-    fn group(&mut self, ix: usize, item: &ScannedItem<'_>, mut raw: RawTask, parent: Option<usize>) {
-        self.plan.notes.append(&mut raw.notes);
+    fn group(&mut self, item: &ScannedItem<'_>, raw: RawTask, parent: Option<usize>) {
+        self.plan.notes.extend(raw.notes);
         if item.is_box() {
-            let message = format!(
-                "`{}` is a group of its sub-tasks, and no task of its own",
-                visible(&one_line(&raw.task.title, 60))
-            );
-            self.plan.guess(item.line.span(), message);
+            self.plan.guess_group(item.line.span(), &raw.task.title);
         }
         // The dependencies of a group are written in its name.
         let is_name = raw.dependencies.is_some() && item.details.is_empty();
-        let own = std::mem::take(&mut raw.task.description);
+        let own = raw.task.description.as_str();
         let own = own
             .strip_prefix(raw.task.title.as_str())
-            .map(str::to_owned)
+            .filter(|_| !is_name)
             .unwrap_or(own);
         let description = match is_name {
             true => String::new(),
@@ -144,7 +139,7 @@ impl<'s, 't> ListReader<'s, 't> {
             description,
             place: item.line.span(),
         });
-        self.item_groups.insert(ix, group);
+        self.item_groups.insert(item.ix, group);
     }
 
     /// Sets the number of a task's item, with those of the items around it.
@@ -171,11 +166,7 @@ impl<'s, 't> ListReader<'s, 't> {
 
     /// Returns the numbers of the items at the top of the chosen lists, in order.
     fn numbers(&self) -> Vec<(u64, Span)> {
-        let lists: BTreeSet<usize> = self
-            .chosen
-            .iter()
-            .filter_map(|&ix| self.scan.items.get(ix).map(|item| item.list))
-            .collect();
+        let lists: BTreeSet<usize> = self.scan.items_of(&self.chosen).map(|item| item.list).collect();
         let items = self.scan.items.iter();
         let top = items.filter(|item| item.parent.is_none() && lists.contains(&item.list));
         top.filter_map(|item| {
@@ -188,38 +179,25 @@ impl<'s, 't> ListReader<'s, 't> {
 
     /// Adds an item that is no task to the task above it.
     fn detail_of(&mut self, item: &ScannedItem<'_>) {
-        let mut parent = item.parent;
-        while let Some(ix) = parent {
-            if let Some(raw) = self.tasks.get(&ix).and_then(|&task| self.plan.tasks.get_mut(task)) {
+        let lines = || {
+            [(item.body(), item.body_at())]
+                .into_iter()
+                .chain(item.details.iter().copied())
+        };
+        for above in self.scan.items_above(item) {
+            let task = self.tasks.get(&above.ix);
+            if let Some(raw) = task.and_then(|&task| self.plan.tasks.get_mut(task)) {
                 if item.is_box() {
-                    let lines = [plain(item.body())].into_iter();
-                    let lines = lines.chain(item.details.iter().map(|(text, _)| plain(text)));
-                    raw.task.criteria.push(lines.collect::<Vec<String>>().join(" "));
-                    return;
+                    let words: Vec<String> = lines().map(|(text, _)| plain(text)).collect();
+                    return raw.task.criteria.push(words.join(" "));
                 }
-                read_detail(item.body(), item.body_at(), raw);
-                for (text, at) in &item.details {
-                    read_detail(text, *at, raw);
-                }
-                return;
+                return lines().for_each(|(text, at)| read_detail(text, at, raw));
             }
-            if let Some(group) = self
-                .item_groups
-                .get(&ix)
-                .and_then(|&group| self.plan.groups.get_mut(group))
-            {
-                let lines = [item.body()]
-                    .into_iter()
-                    .chain(item.details.iter().map(|(text, _)| *text));
-                for line in lines.filter(|line| !is_dependency_field(line)) {
-                    if !group.description.is_empty() {
-                        group.description.push('\n');
-                    }
-                    group.description.push_str(line.trim());
-                }
-                return;
+            let group = self.item_groups.get(&above.ix);
+            if let Some(group) = group.and_then(|&group| self.plan.groups.get_mut(group)) {
+                let words = lines().filter(|(text, _)| !is_dependency_field(text));
+                return words.for_each(|(text, _)| push_line(text, &mut group.description));
             }
-            parent = self.scan.items.get(ix).and_then(|item| item.parent);
         }
     }
 
@@ -332,9 +310,8 @@ fn group_by_numbers(plan: &mut RawPlan) {
         let is_number = id.chars().all(|c| c.is_ascii_digit() || c == '.');
         let above = id
             .rsplit_once('.')
-            .map(|(above, _)| above)
-            .filter(|above| is_number && seen.contains(*above));
-        let above = above.map(|above| Reference::certain(above, raw.task.place));
+            .filter(|(above, _)| is_number && seen.contains(*above));
+        let above = above.map(|(above, _)| Reference::certain(above, raw.task.place));
         raw.parent = raw.parent.take().or(above);
         seen.insert(id);
     }
@@ -344,28 +321,21 @@ fn group_by_numbers(plan: &mut RawPlan) {
 /// Returns the first line after an offset that stands for omitted tasks.
 pub(super) fn elision_after(scan: &OutlineScan<'_>, start: u32) -> Option<Span> {
     let span = |text: &str, at: usize| Span::new(at, at + text.trim_end().len());
-    scan.details
-        .iter()
-        .filter(|detail| detail.at >= start as usize && is_left_out(detail.text))
+    let mut after = scan.details.iter().filter(|detail| detail.at >= start as usize);
+    after
+        .find(|detail| is_left_out(detail.text))
         .map(|detail| span(detail.text, detail.at))
-        .next()
 }
 
 /// Returns the first number that is more than one above the previous one. Numbers in equal steps, as 10, 20, 30, omit none.
 pub(super) fn jump_in(scan: &OutlineScan<'_>, numbers: &[(u64, Span)]) -> Option<Span> {
-    let steps: Vec<u64> = numbers
-        .windows(2)
-        .filter_map(|pair| match pair {
-            [(before, _), (after, _)] => after.checked_sub(*before),
-            _ => None,
-        })
+    let pairs = || numbers.iter().zip(numbers.iter().skip(1));
+    let steps: Vec<Option<u64>> = pairs()
+        .map(|((before, _), (after, _))| after.checked_sub(*before))
         .collect();
-    let is_even =
-        steps.len() >= 2 && steps.len() + 1 == numbers.len() && steps.windows(2).all(|pair| pair[0] == pair[1]);
-    let is_jump =
-        |pair: &&[(u64, Span)]| matches!(pair, [(before, _), (after, _)] if *after > before.saturating_add(1));
-    let found = numbers.windows(2).find(is_jump).filter(|_| !is_even)?;
-    let (number, place) = found.last()?;
+    let is_even = steps.len() >= 2 && steps.iter().all(|step| step.is_some() && steps.first() == Some(step));
+    let is_jump = |((before, _), (after, _)): &(&(u64, Span), &(u64, Span))| *after > before.saturating_add(1);
+    let (_, (number, place)) = pairs().find(is_jump).filter(|_| !is_even)?;
     // A sentence before the number may explain it: "Task 4 was split off later", "I have left out step 3".
     let start = place.start as usize;
     let mut before = scan
@@ -374,53 +344,16 @@ pub(super) fn jump_in(scan: &OutlineScan<'_>, numbers: &[(u64, Span)]) -> Option
         .filter(|detail| detail.at < start && detail.item.is_none());
     let is_explained = before.any(|detail| {
         let lower = detail.text.to_lowercase();
-        let names = [*number, number.saturating_sub(1)];
-        ["task", "step"]
-            .iter()
-            .any(|noun| names.iter().any(|name| lower.contains(&format!("{noun} {name} "))))
+        let mut names = [*number, number.saturating_sub(1)].into_iter();
+        names.any(|name| has_any(&lower, &[&format!("task {name} "), &format!("step {name} ")]))
     });
     (!is_explained).then_some(*place)
 }
 
 impl ScannedItem<'_> {
-    pub(super) fn is_box(&self) -> bool {
-        matches!(self.line.kind, LineKind::Item { checkbox: Some(_), .. }) || begins_with_symbol(self.line.text)
-    }
-
-    pub(super) fn number(&self) -> Option<&str> {
-        match self.line.kind {
-            LineKind::Item { number, .. } => number,
-            _ => None,
-        }
-    }
-
-    /// Returns whether the item has a star after its box, which marks it as optional.
-    pub(super) fn is_starred(&self) -> bool {
-        self.is_box() && self.line.text.starts_with("* ")
-    }
-
-    pub(super) fn body(&self) -> &str {
-        self.line
-            .text
-            .get(if self.is_starred() { 1 } else { 0 }..)
-            .unwrap_or("")
-    }
-
-    pub(super) fn body_at(&self) -> usize {
-        self.line.at + usize::from(self.is_starred())
-    }
-
-    /// Returns the mark in the item's checkbox.
-    pub(super) fn mark(&self) -> Option<&str> {
-        match self.line.kind {
-            LineKind::Item { checkbox, .. } => checkbox,
-            _ => None,
-        }
-    }
-
     /// Sets the state of a task from its checkbox, and notes guesses.
     pub(super) fn read_state(&self, raw: &mut RawTask) {
-        let state = match self.mark() {
+        let state = match self.line.checkbox() {
             None => return,
             Some("") => None,
             Some("x" | "X" | "✓" | "✔") => Some(State::Done),
@@ -429,22 +362,17 @@ impl ScannedItem<'_> {
             Some(mark) => match state_of(mark).filter(|_| mark.chars().count() > 1 || !mark.is_ascii()) {
                 Some(state) => Some(state),
                 None => {
-                    let message = format!(
-                        "the mark `{}` of `{}` is unknown: it counts as pending",
-                        visible(mark),
-                        visible(&one_line(&raw.task.title, 60))
-                    );
-                    raw.notes.push(Diagnostic::new(&GUESS, self.line.span(), message));
+                    let (mark, title) = (visible(mark), shown(&raw.task.title, 60));
+                    let message = format!("the mark `{mark}` of `{title}` is unknown: it counts as pending");
+                    raw.notes.push(guess(self.line.span(), message));
                     None
                 }
             },
         };
         if state.is_none() && raw.task.state == Some(State::Done) {
-            let message = format!(
-                "the box of `{}` is not checked: the task counts as pending, not as done",
-                visible(&one_line(&raw.task.title, 60))
-            );
-            raw.notes.push(Diagnostic::new(&GUESS, self.line.span(), message));
+            let title = shown(&raw.task.title, 60);
+            let message = format!("the box of `{title}` is not checked: the task counts as pending, not as done");
+            raw.notes.push(guess(self.line.span(), message));
             raw.task.state = Some(State::Pending);
         }
         raw.task.state = raw.task.state.or(state);

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::task_keys::state_of;
+use super::words::{after_any, starts_with_any};
 use crate::document::prose::TakenParts;
 use crate::text::Span;
 
@@ -32,7 +33,46 @@ pub(super) enum LineKind<'t> {
     Text,
 }
 
-impl MarkdownLine<'_> {
+impl LineKind<'_> {
+    /// An item without a number and a checkbox.
+    pub(super) const BULLET: Self = LineKind::Item {
+        number: None,
+        checkbox: None,
+    };
+}
+
+impl<'t> MarkdownLine<'t> {
+    /// Returns a blank line.
+    pub(super) const fn blank(at: usize) -> Self {
+        MarkdownLine {
+            kind: LineKind::Blank,
+            indent: 0,
+            text: "",
+            at,
+            is_quoted: false,
+        }
+    }
+
+    pub(super) fn is_item(&self) -> bool {
+        matches!(self.kind, LineKind::Item { .. })
+    }
+
+    /// Returns the number of an item.
+    pub(super) fn number(&self) -> Option<&'t str> {
+        match self.kind {
+            LineKind::Item { number, .. } => number,
+            _ => None,
+        }
+    }
+
+    /// Returns the mark in the checkbox of an item.
+    pub(super) fn checkbox(&self) -> Option<&'t str> {
+        match self.kind {
+            LineKind::Item { checkbox, .. } => checkbox,
+            _ => None,
+        }
+    }
+
     pub(super) fn span(&self) -> Span {
         Span::new(self.at, self.at + self.text.trim_end().len())
     }
@@ -45,7 +85,7 @@ pub(super) fn lines<'t>(text: &'t str, part: Span, taken: &[Span]) -> Vec<Markdo
     let mut taken = TakenParts::new(taken);
     for line in text.get(part.range()).unwrap_or("").split_inclusive('\n') {
         out.push(match taken.overlaps(at, line) {
-            true => blank(at),
+            true => MarkdownLine::blank(at),
             false => line_of(line.trim_end_matches(['\n', '\r']), at),
         });
         at += line.len();
@@ -59,8 +99,10 @@ pub(super) fn lines<'t>(text: &'t str, part: Span, taken: &[Span]) -> Vec<Markdo
 
 /// Reads "T1: Create it" as an item where a text has nothing but such lines for items: each with the same letters and another number.
 fn read_lines_with_ids(lines: &mut [MarkdownLine<'_>]) {
-    let is_item = |line: &MarkdownLine<'_>| matches!(line.kind, LineKind::Item { .. } | LineKind::TableRow);
-    if lines.iter().any(is_item) {
+    if lines
+        .iter()
+        .any(|line| line.is_item() || line.kind == LineKind::TableRow)
+    {
         return;
     }
     let id_of = |line: &MarkdownLine<'_>| {
@@ -82,10 +124,7 @@ fn read_lines_with_ids(lines: &mut [MarkdownLine<'_>]) {
         return;
     }
     for (line, _) in lines.iter_mut().zip(&ids).filter(|(_, id)| id.is_some()) {
-        line.kind = LineKind::Item {
-            number: None,
-            checkbox: None,
-        };
+        line.kind = LineKind::BULLET;
     }
 }
 
@@ -98,15 +137,12 @@ fn read_roman_numbers(lines: &mut [MarkdownLine<'_>]) {
     let mut last = 0;
     for line in lines {
         let expected = NUMBERS.get(last).copied().unwrap_or("");
-        match line.kind {
-            LineKind::Item { number: Some("I"), .. } => last = 1,
-            LineKind::Item {
-                number: Some(number), ..
-            } if number == expected => last += 1,
-            LineKind::Text if last > 0 && line.text.starts_with(expected) => {
-                let rest = line.text.get(expected.len()..).unwrap_or("");
-                let body = rest.strip_prefix(". ").or_else(|| rest.strip_prefix(") "));
-                if let Some(body) = body.map(str::trim_start).filter(|_| !expected.is_empty()) {
+        match line.number() {
+            Some("I") => last = 1,
+            Some(number) if number == expected => last += 1,
+            None if line.kind == LineKind::Text && last > 0 && !expected.is_empty() => {
+                let rest = line.text.strip_prefix(expected).unwrap_or("");
+                if let Some(body) = after_any(rest, &[". ", ") "]).map(str::trim_start) {
                     line.kind = LineKind::Item {
                         number: line.text.get(..expected.len()),
                         checkbox: None,
@@ -129,19 +165,12 @@ fn read_rows_without_outer_bars<'t>(lines: &mut [MarkdownLine<'t>], text: &'t st
             && line.text.contains('-')
             && line.text.chars().all(|c| matches!(c, '|' | '-' | ':' | ' '))
     };
-    let rules: Vec<usize> = (1..lines.len())
-        .filter(|&ix| lines.get(ix).is_some_and(is_rule))
-        .collect();
-    let mut next = 0;
-    for rule in rules {
-        if rule < next {
-            continue;
-        }
-        for ix in rule - 1..lines.len() {
-            next = ix + 1;
-            let Some(line) = lines.get_mut(ix) else {
-                break;
-            };
+    let mut next = 1;
+    while let Some(n_before) = lines.get(next..).and_then(|rest| rest.iter().position(is_rule)) {
+        let header = next + n_before - 1;
+        next += n_before + 1;
+        for (ix, line) in lines.iter_mut().enumerate().skip(header) {
+            next = next.max(ix + 1);
             // The whole line, including an apparent item mark.
             let start = text
                 .get(..line.at)
@@ -152,21 +181,16 @@ fn read_rows_without_outer_bars<'t>(lines: &mut [MarkdownLine<'t>], text: &'t st
                 break;
             }
             let trimmed = whole.trim_start();
-            *line = MarkdownLine {
-                kind: LineKind::TableRow,
-                indent: line.indent,
-                text: trimmed,
-                at: start + (whole.len() - trimmed.len()),
-                ..*line
-            };
+            line.kind = LineKind::TableRow;
+            line.text = trimmed;
+            line.at = start + (whole.len() - trimmed.len());
         }
     }
 }
 
 /// Reads `[D]` and `[done]` as checkboxes if other items of the text have checkboxes.
 fn read_other_boxes(lines: &mut [MarkdownLine<'_>]) {
-    let is_box = |line: &MarkdownLine<'_>| matches!(line.kind, LineKind::Item { checkbox: Some(_), .. });
-    if !lines.iter().any(is_box) {
+    if !lines.iter().any(|line| line.checkbox().is_some()) {
         return;
     }
     for line in lines {
@@ -189,21 +213,10 @@ fn is_letter_mark(mark: &str) -> bool {
     mark.chars().count() == 1 && mark.chars().all(|c| c.is_alphabetic() && !matches!(c, 'P' | 'p'))
 }
 
-fn blank<'t>(at: usize) -> MarkdownLine<'t> {
-    MarkdownLine {
-        kind: LineKind::Blank,
-        indent: 0,
-        text: "",
-        at,
-        is_quoted: false,
-    }
-}
-
 fn line_of(line: &str, at: usize) -> MarkdownLine<'_> {
     // Quoted text is text.
     let unquoted = line.trim_start().strip_prefix("> ").unwrap_or(line);
     let trimmed = unquoted.trim_start();
-    let n_before = line.len() - trimmed.len();
     let columns = |text: &str| -> usize {
         let before = text.chars().take_while(|c| c.is_whitespace());
         before.map(|c| if c == '\t' { 4 } else { 1 }).sum()
@@ -211,42 +224,35 @@ fn line_of(line: &str, at: usize) -> MarkdownLine<'_> {
     // A quotation inside an item has the indentation of its mark.
     let is_quoted = unquoted.len() < line.trim_start().len();
     let mut indent = columns(unquoted) + if is_quoted { columns(line) } else { 0 };
-    let made = |kind, text: &'_ str| {
-        let skipped = trimmed.len() - text.len();
-        (kind, skipped)
-    };
     if trimmed.is_empty() || is_rule(trimmed) {
-        return blank(at);
+        return MarkdownLine::blank(at);
     }
-    let (kind, skipped) = if let Some((level, mark, text)) = org_item(trimmed) {
+    let (kind, text) = if let Some((level, mark, text)) = org_item(trimmed) {
         indent += 2 * (level - 1);
         let (number, checkbox) = (None, Some(mark));
-        made(LineKind::Item { number, checkbox }, text)
+        (LineKind::Item { number, checkbox }, text)
     } else if let Some((level, text)) = heading(trimmed) {
-        made(LineKind::Heading(level), text)
+        (LineKind::Heading(level), text)
     } else if trimmed.starts_with(['|', '│']) && trimmed.len() > 1 || is_border(trimmed) {
-        (LineKind::TableRow, 0)
+        (LineKind::TableRow, trimmed)
     } else if let Some((number, checkbox, text)) = item(trimmed) {
-        made(LineKind::Item { number, checkbox }, text)
+        (LineKind::Item { number, checkbox }, text)
     } else {
-        (LineKind::Text, 0)
+        (LineKind::Text, trimmed)
     };
     MarkdownLine {
         kind,
         indent,
-        text: trimmed.get(skipped..).unwrap_or(""),
-        at: at + n_before + skipped,
+        text,
+        at: at + line.len() - text.len(),
         is_quoted,
     }
 }
 
 fn is_rule(line: &str) -> bool {
     let line = line.trim_end();
-    line.len() >= 3
-        && ['-', '*', '_']
-            .iter()
-            .any(|mark| line.chars().all(|c| c == *mark || c == ' '))
-        && !line.starts_with("- ")
+    let is_made_of = |mark| line.chars().all(|c| c == mark || c == ' ');
+    line.len() >= 3 && ['-', '*', '_'].into_iter().any(is_made_of) && !line.starts_with("- ")
 }
 
 /// Returns whether a line is the border of a table: `+----+----+`, `├────┼────┤`.
@@ -260,24 +266,19 @@ fn is_border(line: &str) -> bool {
 
 /// Reads a heading of Org mode with its state: `** DONE Choose a library`. Returns its level and the mark of the state.
 fn org_item(line: &str) -> Option<(usize, &'static str, &str)> {
-    const STATES: [(&str, &str); 9] = [
-        ("TODO", ""),
-        ("NEXT", ""),
-        ("WAITING", ""),
-        ("DOING", "~"),
-        ("STARTED", "~"),
-        ("DONE", "x"),
-        ("CANCELLED", "-"),
-        ("CANCELED", "-"),
-        ("KILL", "-"),
-    ];
     let level = line.bytes().take_while(|byte| *byte == b'*').count();
     let rest = line
         .get(level..)?
         .strip_prefix(' ')
         .filter(|_| (1..=9).contains(&level))?;
     let (word, text) = rest.split_once(' ')?;
-    let (_, mark) = STATES.iter().find(|(state, _)| *state == word)?;
+    let mark = match word {
+        "TODO" | "NEXT" | "WAITING" => "",
+        "DOING" | "STARTED" => "~",
+        "DONE" => "x",
+        "CANCELLED" | "CANCELED" | "KILL" => "-",
+        _ => return None,
+    };
     Some((level, mark, text.trim_start()))
 }
 
@@ -299,10 +300,8 @@ fn item(line: &str) -> Option<(Option<&str>, Option<&str>, &str)> {
 }
 
 fn item_mark(line: &str) -> Option<(Option<&str>, &str)> {
-    for mark in ["- ", "* ", "+ ", "• ", "– ", "‣ ", "◦ ", "-\t", "*\t"] {
-        if let Some(rest) = line.strip_prefix(mark) {
-            return Some((None, rest.trim_start()));
-        }
+    if let Some(rest) = after_any(line, &["- ", "* ", "+ ", "• ", "– ", "‣ ", "◦ ", "-\t", "*\t"]) {
+        return Some((None, rest.trim_start()));
     }
     // A checkbox without a mark before it.
     if checkbox(line).is_some() {
@@ -334,17 +333,13 @@ fn item_mark(line: &str) -> Option<(Option<&str>, &str)> {
     let number = line.get(..n_digits)?.trim_end_matches('.');
     let rest = line.get(number.len()..)?;
     if number.is_empty() || number.len() > 9 {
-        let letter = line
-            .get(..1)
-            .filter(|letter| letter.bytes().all(|byte| byte.is_ascii_alphabetic()));
-        let after = line
-            .get(1..)
-            .and_then(|rest| rest.strip_prefix(". ").or_else(|| rest.strip_prefix(") ")));
-        return Some((Some(letter?), after?.trim_start()));
+        let (letter, rest) = line.split_at_checked(1)?;
+        let is_letter = letter.bytes().all(|byte| byte.is_ascii_alphabetic());
+        let after = after_any(rest, &[". ", ") "]).filter(|_| is_letter)?;
+        return Some((Some(letter), after.trim_start()));
     }
-    let after = rest
-        .strip_prefix(['.', ')', ':'])
-        .or_else(|| number.contains('.').then_some(rest))?;
+    let is_marked = number.contains('.');
+    let after = rest.strip_prefix(['.', ')', ':']).or(is_marked.then_some(rest))?;
     after
         .starts_with([' ', '\t'])
         .then(|| (Some(number), after.trim_start()))
@@ -369,7 +364,7 @@ pub(super) const SYMBOLS: [&str; 14] = [
 
 /// Returns whether a line begins with a symbol used as a checkbox.
 pub(super) fn begins_with_symbol(line: &str) -> bool {
-    SYMBOLS.iter().any(|symbol| line.starts_with(symbol))
+    starts_with_any(line, &SYMBOLS)
 }
 
 /// Reads a checkbox such as `[ ]`, `[x]`, `[ x ]` and `\[ \]`.
@@ -379,11 +374,8 @@ fn checkbox(text: &str) -> Option<(&str, &str)> {
 
 /// Reads a checkbox with an unknown mark, such as `[?]` and `[!]`.
 fn unknown_box(text: &str) -> Option<(&str, &str)> {
-    let is_mark = |mark: &str| {
-        mark.chars()
-            .all(|c| !c.is_alphanumeric() && !matches!(c, '`' | '"' | '\'' | '\\'))
-    };
-    bracketed(text).filter(|(mark, _)| mark.chars().count() <= 2 && is_mark(mark))
+    let is_mark = |c: char| !c.is_alphanumeric() && !matches!(c, '`' | '"' | '\'' | '\\');
+    bracketed(text).filter(|(mark, _)| mark.chars().count() <= 2 && mark.chars().all(is_mark))
 }
 
 /// Reads a short text in brackets, and the rest. The explanation of a mark does not count.

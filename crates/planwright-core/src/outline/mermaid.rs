@@ -97,12 +97,9 @@ impl MermaidReader {
         let mut before: Vec<Reference> = Vec::new();
         let mut is_reversed = false;
         while let Some((nodes, end)) = self.boxes(text, pos, at) {
-            for (on, own) in before.iter().flat_map(|on| nodes.iter().map(move |own| (on, own))) {
-                let edge = match is_reversed {
-                    true => (on.clone(), own.clone()),
-                    false => (own.clone(), on.clone()),
-                };
-                self.plan.edges.push(edge);
+            match is_reversed {
+                true => self.plan.link(&before, &nodes),
+                false => self.plan.link(&nodes, &before),
             }
             let Some(arrow) = arrow_at(text.get(end..).unwrap_or("")) else {
                 return;

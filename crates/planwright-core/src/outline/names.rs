@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use crate::text::visible;
+
 /// Returns a text without Markdown marks around words, quotes around it and punctuation at its end.
 pub(super) fn plain(text: &str) -> String {
     let unmarked = without(text, &emphasis(text)).replace('`', "");
@@ -60,6 +62,11 @@ pub(super) fn emphasis(text: &str) -> Vec<Range<usize>> {
         found.retain(is_bold);
     }
     found
+}
+
+/// Returns the range of a text that begins at an offset.
+pub(super) fn range_from(at: usize, text: &str) -> Range<usize> {
+    at..at + text.len()
 }
 
 /// Returns a text in the form for comparison: lower case, one space between words.
@@ -129,4 +136,9 @@ pub(super) fn one_line(text: &str, most: usize) -> String {
         Some(start) if end < line.len() => format!("{start}…"),
         _ => line,
     }
+}
+
+/// Returns a text as messages show it: in one line of at most `most` bytes.
+pub(super) fn shown(text: &str, most: usize) -> String {
+    visible(&one_line(text, most)).into_owned()
 }

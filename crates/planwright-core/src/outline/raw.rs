@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 
 use super::OutlineTask;
-use super::names::one_line;
+use super::names::shown;
 use super::rules::GUESS;
 use crate::diagnostic::Diagnostic;
-use crate::text::{Span, visible};
+use crate::text::Span;
 
 /// A plan before its dependencies are resolved.
 #[derive(Clone, Debug, Default)]
@@ -63,6 +63,19 @@ pub(super) struct RawGroup {
     pub(super) place: Span,
 }
 
+/// Returns a note about a guess.
+pub(super) fn guess(place: Span, message: impl Into<String>) -> Diagnostic {
+    Diagnostic::new(&GUESS, place, message)
+}
+
+/// Returns a message about words that look like a dependency.
+pub(super) fn not_understood(words: &str) -> String {
+    format!("`{}` is not understood as a dependency", shown(words, 60))
+}
+
+/// How many dependencies written apart from the tasks are kept: more than a plan may have, so that such an answer is refused later.
+const MAX_EDGES: usize = 250_000;
+
 /// How deep groups of sub-tasks are nested in each other; one that is deeper stands on its own.
 const MAX_NESTING: usize = 16;
 
@@ -89,7 +102,30 @@ impl Reference {
 impl RawPlan {
     /// Adds a note about a guess.
     pub(super) fn guess(&mut self, place: Span, message: impl Into<String>) {
-        self.notes.push(Diagnostic::new(&GUESS, place, message));
+        self.notes.push(guess(place, message));
+    }
+
+    /// Makes each of some tasks depend on each of others.
+    pub(super) fn link(&mut self, after: &[Reference], before: &[Reference]) {
+        let pairs = after
+            .iter()
+            .flat_map(|owner| before.iter().map(move |on| (owner.clone(), on.clone())));
+        self.edges
+            .extend(pairs.take(MAX_EDGES.saturating_sub(self.edges.len())));
+    }
+
+    /// Notes how the arrows of a text are read.
+    pub(super) fn guess_arrows(&mut self, place: Span, is_reversed: bool) {
+        let message = match is_reversed {
+            true => "an arrow leads from a task to one that it depends on",
+            false => "an arrow leads from a task to one that depends on it",
+        };
+        self.guess(place, message);
+    }
+
+    /// Returns the place of a task; that of its name if there is no such task.
+    pub(super) fn place_of(&self, task_ix: usize, name: Span) -> Span {
+        self.tasks.get(task_ix).map_or(name, |raw| raw.task.place)
     }
 
     /// Adds a group. Returns its index.
@@ -154,13 +190,8 @@ impl RawPlan {
         let ids: HashMap<String, usize> = ids.filter_map(|(ix, raw)| Some((raw.task.id.clone()?, ix))).collect();
         let parent_of = |raw: &RawTask| ids.get(&raw.parent.as_ref()?.text).copied();
         let parents: Vec<Option<usize>> = self.tasks.iter().map(parent_of).collect();
-        for (raw, _) in self
-            .tasks
-            .iter_mut()
-            .zip(&parents)
-            .filter(|(_, parent)| parent.is_none())
-        {
-            let named = raw.parent.take();
+        for (raw, parent) in self.tasks.iter_mut().zip(&parents) {
+            let named = raw.parent.take().filter(|_| parent.is_none());
             raw.task
                 .details
                 .extend(named.map(|parent| format!("Parent: {}", parent.text)));
@@ -183,11 +214,7 @@ impl RawPlan {
             };
             order.extend(own.iter().map(|&child| (child, depth + 1)));
             let group = self.parent_group(ix);
-            if let Some(group) = self
-                .groups
-                .get_mut(group)
-                .filter(|_| depth % MAX_NESTING == MAX_NESTING - 1)
-            {
+            if let Some(group) = self.groups.get_mut(group).filter(|_| (depth + 1) % MAX_NESTING == 0) {
                 group.parent = None;
             }
             groups.insert(ix, group);
@@ -204,19 +231,21 @@ impl RawPlan {
         });
     }
 
+    /// Notes that a task with sub-tasks is a group.
+    pub(super) fn guess_group(&mut self, place: Span, title: &str) {
+        let title = shown(title, 60);
+        self.guess(
+            place,
+            format!("`{title}` is a group of its sub-tasks, and no task of its own"),
+        );
+    }
+
     /// Adds the group that a task with sub-tasks becomes.
     fn parent_group(&mut self, task_ix: usize) -> usize {
         let raw = self.tasks.get(task_ix).cloned().unwrap_or_default();
-        let message = format!(
-            "`{}` is a group of its sub-tasks, and no task of its own",
-            visible(&one_line(&raw.task.title, 60))
-        );
-        self.guess(raw.task.place, message);
-        let parts = [raw.task.description]
-            .into_iter()
-            .chain(raw.task.details)
-            .chain(raw.task.criteria);
-        let parts: Vec<String> = parts.filter(|part| !part.is_empty()).collect();
+        self.guess_group(raw.task.place, &raw.task.title);
+        let parts = [[raw.task.description].into(), raw.task.details, raw.task.criteria];
+        let parts: Vec<String> = parts.into_iter().flatten().filter(|part| !part.is_empty()).collect();
         self.add_group(RawGroup {
             name: raw.task.title,
             id: raw.task.id,

@@ -6,10 +6,11 @@ use super::dependency_words::{
     MARKERS, MARKERS_AFTER, MARKERS_WITHOUT_SPACES, Markers, OTHER_WORDS, PHRASES, Strength,
 };
 use super::name_tokens::{
-    IdForm, ListedName, ends_here, name_at, previous_several, skip_noun, skip_separator, starts_with_words, token,
+    IdForm, ListedName, each_name, ends_here, name_at, previous_several, skip_noun, skip_words, token,
 };
-use super::names::is_none_word;
+use super::names::{is_none_word, range_from};
 use super::raw::Reference;
+use super::words::{after_any, ends_sentence, start_of, words_at};
 use crate::text::Span;
 
 /// A name of a task in a sentence.
@@ -24,6 +25,16 @@ pub(super) struct Mention {
 }
 
 impl Mention {
+    /// Returns an id or a number that the sentence's task depends on.
+    fn certain((text, range): NameInText) -> Self {
+        Mention {
+            text,
+            range,
+            is_certain: true,
+            is_reverse: false,
+        }
+    }
+
     pub(super) fn reference(&self, place: Span) -> Reference {
         Reference {
             text: self.text.clone(),
@@ -32,6 +43,9 @@ impl Mention {
         }
     }
 }
+
+/// A name, and its place in a text.
+pub(super) type NameInText = (String, Range<usize>);
 
 /// The dependencies in a sentence.
 #[derive(Debug, Default, PartialEq)]
@@ -52,80 +66,146 @@ const MAX_BYTES: usize = 2_000;
 pub(super) fn mentions(text: &str) -> Mentions {
     let text = text.get(..text.floor_char_boundary(MAX_BYTES)).unwrap_or(text);
     let lower = text.to_ascii_lowercase();
-    let mut out = Mentions::default();
+    let mut reader = MentionReader {
+        text,
+        lower: &lower,
+        out: Mentions::default(),
+    };
     let mut at = 0;
-    while at < lower.len() {
-        let rest = lower.get(at..).unwrap_or("");
-        let is_start = at == 0
-            || !lower
-                .get(..at)
-                .is_some_and(|before| before.ends_with(|c: char| c.is_alphanumeric() || c == '-'));
-        if let Some(words) = MARKERS_AFTER.iter().find(|words| rest.starts_with(**words)) {
-            read_before(text, at, at + words.len(), &mut out);
-            at += words.len();
-            continue;
-        }
-        if let Some(end) = arrow_at_end(text, at, &mut out) {
-            at = end;
-            continue;
-        }
-        if let Some(words) = MARKERS_WITHOUT_SPACES.iter().find(|words| rest.starts_with(**words)) {
-            let after = at + words.len();
-            at = read_after(text, &lower, at, after, (Strength::Label, false), &mut out).max(after);
-            continue;
-        }
-        let found = |markers: &'static Markers| {
-            let words = markers.words.iter().find(|words| starts_with_words(rest, words))?;
-            Some((*words, markers.strength, markers.is_reverse))
-        };
-        let Some((words, strength, is_reverse)) = MARKERS.iter().filter(|_| is_start).find_map(found) else {
-            at += rest.chars().next().map_or(1, char::len_utf8);
-            continue;
-        };
-        let after = at + words.len();
-        let end = match sense_of(&lower, at, words, strength) {
-            Sense::Plain => read_after(text, &lower, at, after, (strength, is_reverse), &mut out),
-            // "must not start before 4" is "after 4".
-            Sense::Wait => read_after(text, &lower, at, after, (strength, false), &mut out),
-            sense => {
-                let mut trial = Mentions::default();
-                let end = read_after(text, &lower, at, after, (strength, is_reverse), &mut trial);
-                let is_named = trial.found.iter().any(|mention| mention.is_certain);
-                match sense {
-                    Sense::Negated => out.says_none |= is_named || is_own_clause(&lower, at, after),
-                    _ if is_named => out.doubts.push(at..end),
-                    _ => {}
-                }
-                end
-            }
-        };
-        at = end.max(after);
+    while let Some(c) = text.get(at..).and_then(|rest| rest.chars().next()) {
+        at = reader.marker(at).unwrap_or(at + c.len_utf8());
     }
-    out
+    reader.out
 }
 
-/// Reads an arrow back to ids that ends a text: "Enable the checks <- 2, 3". Returns where it ends.
-fn arrow_at_end(text: &str, at: usize, out: &mut Mentions) -> Option<usize> {
-    let rest = text.get(at..)?;
-    let arrow = ["<--", "<-", "←"].iter().find(|arrow| rest.starts_with(**arrow))?;
-    let before = text.get(..at)?;
-    let start = at + arrow.len();
-    let names = ids_within(text.get(start..)?, start)?;
-    if !before.ends_with([' ', '\t']) || before.trim().is_empty() {
-        return None;
+/// Reads a text from marker to marker.
+struct MentionReader<'t> {
+    text: &'t str,
+    lower: &'t str,
+    out: Mentions,
+}
+
+impl MentionReader<'_> {
+    /// Reads a marker at an offset, with the names next to it. Returns their end.
+    fn marker(&mut self, at: usize) -> Option<usize> {
+        let (before, rest) = self.lower.split_at_checked(at)?;
+        if let Some(words) = start_of(rest, MARKERS_AFTER) {
+            self.names_before(at, at + words.len());
+            return Some(at + words.len());
+        }
+        if let Some(end) = self.arrow_at_end(at) {
+            return Some(end);
+        }
+        if let Some(words) = start_of(rest, MARKERS_WITHOUT_SPACES) {
+            return Some(self.names_after(at, at + words.len(), (Strength::Label, false)));
+        }
+        if before.ends_with(|c: char| c.is_alphanumeric() || c == '-') {
+            return None;
+        }
+        let found = |markers: &Markers| Some((words_at(rest, markers.words)?, markers.in_task?, markers.is_reverse));
+        let (words, strength, is_reverse) = MARKERS.iter().find_map(found)?;
+        let after = at + words.len();
+        let sense = match sense_of(before, words, strength) {
+            Sense::Plain => return Some(self.names_after(at, after, (strength, is_reverse))),
+            // "must not start before 4" is "after 4".
+            Sense::Wait => return Some(self.names_after(at, after, (strength, false))),
+            sense => sense,
+        };
+        let mut trial = MentionReader {
+            out: Mentions::default(),
+            ..*self
+        };
+        let end = trial.names_after(at, after, (strength, is_reverse));
+        let is_named = trial.out.found.iter().any(|mention| mention.is_certain);
+        match sense {
+            Sense::Negated => self.out.says_none |= is_named || is_own_clause(self.lower, at, after),
+            _ if is_named => self.out.doubts.push(at..end),
+            _ => {}
+        }
+        Some(end)
     }
-    out.found.extend(names.into_iter().map(|(text, range)| Mention {
-        text,
-        range,
-        is_certain: true,
-        is_reverse: false,
-    }));
-    out.clauses.push(before.trim_end().len()..text.len());
-    Some(text.len())
+
+    /// Reads an arrow back to ids that ends a text: "Enable the checks <- 2, 3". Returns where it ends.
+    fn arrow_at_end(&mut self, at: usize) -> Option<usize> {
+        let (before, rest) = self.text.split_at_checked(at)?;
+        let start = at + start_of(rest, &["<--", "<-", "←"])?.len();
+        let names = ids_within(self.text.get(start..)?, start)?;
+        if !before.ends_with([' ', '\t']) || before.trim().is_empty() {
+            return None;
+        }
+        self.out.found.extend(names.into_iter().map(Mention::certain));
+        self.out.clauses.push(before.trim_end().len()..self.text.len());
+        Some(self.text.len())
+    }
+
+    /// Reads the names right before a marker: "1、2に依存".
+    fn names_before(&mut self, at: usize, end: usize) {
+        let before = self.text.get(..at).unwrap_or("");
+        let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '#') || is_list_mark(c);
+        let start = before.trim_end_matches(is_part).len();
+        let n_before = self.out.found.len();
+        let mut at = start;
+        for part in before.get(start..).unwrap_or("").split_inclusive(is_list_mark) {
+            let name = part.trim_matches(is_list_mark);
+            if name.contains(|c: char| c.is_ascii_digit()) {
+                let from = at + part.find(name).unwrap_or(0);
+                let mention = Mention::certain((name.to_owned(), range_from(from, name)));
+                self.out.found.push(mention);
+            }
+            at += part.len();
+        }
+        if self.out.found.len() > n_before {
+            self.out.clauses.extend(clause(self.text, start, end));
+        }
+    }
+
+    /// Reads the text after a marker. Returns its end.
+    fn names_after(&mut self, start: usize, after: usize, (strength, is_reverse): (Strength, bool)) -> usize {
+        let at = skip_filler(self.lower, after);
+        let has_colon = self
+            .lower
+            .get(after..at)
+            .is_some_and(|gap| gap.contains([':', '：', '=']));
+        let names = NamesAfterMarker::read(self.text, self.lower, at, (strength, is_reverse));
+        let mut end = names.end;
+        if names.found.is_empty() {
+            let at = skip_noun(self.lower, at).0;
+            if !has_colon && let Some(names) = names_of_part(self.text, self.lower, at, is_reverse) {
+                self.out.found.extend(names.found);
+                return names.end;
+            }
+            if strength != Strength::Strong && !has_colon {
+                return after;
+            }
+            end = clause_end(self.text, at);
+            let words = self.text.get(at..end).unwrap_or("").trim();
+            if is_none_word(words) && (has_colon || !words.is_empty()) {
+                self.out.says_none = true;
+            } else if words.is_empty() {
+                return after;
+            } else {
+                self.out.found.push(Mention {
+                    text: words.to_owned(),
+                    range: range_from(at, words),
+                    is_certain: false,
+                    is_reverse,
+                });
+            }
+        } else if names.may_be_quantity && !ends_here(self.lower, end) {
+            // "after 2 hours", "needs 3 approvals".
+            if !is_quantity(self.lower, end) {
+                self.out.doubts.push(start..end);
+            }
+            return after;
+        }
+        self.out.found.extend(names.found);
+        self.out.clauses.extend(clause(self.text, start, end));
+        end
+    }
 }
 
 /// Returns the ids and numbers that a text lists, where it has nothing else.
-fn ids_within(text: &str, offset: usize) -> Option<Vec<(String, Range<usize>)>> {
+fn ids_within(text: &str, offset: usize) -> Option<Vec<NameInText>> {
     let mut found = Vec::new();
     let mut at = offset;
     for part in text.split_inclusive([',', ';', '&', '+']) {
@@ -134,8 +214,7 @@ fn ids_within(text: &str, offset: usize) -> Option<Vec<(String, Range<usize>)>> 
         if form.n_digits == 0 || form.end != name.len() || name.len() > 16 {
             return None;
         }
-        let start = at + part.find(name)?;
-        found.push((name.to_owned(), start..start + name.len()));
+        found.push((name.to_owned(), range_from(at + part.find(name)?, name)));
         at += part.len();
     }
     (!found.is_empty()).then_some(found)
@@ -143,7 +222,7 @@ fn ids_within(text: &str, offset: usize) -> Option<Vec<(String, Range<usize>)>> 
 
 /// Returns the ids in brackets at the end of a text that has nothing else in them: "Ship both (A1, A2)", `Test it [1]`. One number in
 /// round brackets is more often a remark.
-pub(super) fn bracketed_ids(text: &str) -> Option<Vec<(String, Range<usize>)>> {
+pub(super) fn bracketed_ids(text: &str) -> Option<Vec<NameInText>> {
     let body = text.trim_end().trim_end_matches('.');
     let (open, inner) = [('(', ')'), ('[', ']')].iter().find_map(|&(open, close)| {
         let inner = body.strip_suffix(close)?;
@@ -151,36 +230,9 @@ pub(super) fn bracketed_ids(text: &str) -> Option<Vec<(String, Range<usize>)>> {
         Some((at, inner.get(at + 1..)?))
     })?;
     let ids = ids_within(inner, open + 1)?;
-    let is_number = |(id, _): &(String, Range<usize>)| id.bytes().all(|byte| byte.is_ascii_digit());
+    let is_number = |(id, _): &NameInText| id.bytes().all(|byte| byte.is_ascii_digit());
     let is_remark = body.ends_with(')') && ids.len() == 1 && ids.iter().all(is_number);
     (!is_remark && !text.get(..open)?.trim().is_empty()).then_some(ids)
-}
-
-/// Reads the names right before a marker: "1、2に依存".
-fn read_before(text: &str, at: usize, end: usize, out: &mut Mentions) {
-    let before = text.get(..at).unwrap_or("");
-    let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '#') || is_list_mark(c);
-    let names = before.trim_end_matches(is_part);
-    let start = names.len();
-    let mut at = start;
-    let mut found = false;
-    for part in before.get(start..).unwrap_or("").split_inclusive(is_list_mark) {
-        let name = part.trim_matches(is_list_mark);
-        if name.contains(|c: char| c.is_ascii_digit()) {
-            let from = at + part.find(name).unwrap_or(0);
-            out.found.push(Mention {
-                text: name.to_owned(),
-                range: from..from + name.len(),
-                is_certain: true,
-                is_reverse: false,
-            });
-            found = true;
-        }
-        at += part.len();
-    }
-    if found {
-        out.clauses.extend(clause(text, start, end));
-    }
 }
 
 fn is_list_mark(c: char) -> bool {
@@ -188,35 +240,30 @@ fn is_list_mark(c: char) -> bool {
 }
 
 /// Returns the numbers of a bracket at the end of a text, with words before or after them: "(zależy od 3)".
-pub(super) fn hints(text: &str) -> Vec<(String, Range<usize>)> {
+pub(super) fn hints(text: &str) -> Vec<NameInText> {
     let body = text.trim_end().trim_end_matches(['.', '。']);
     let inner = body.strip_suffix([')', '）']).unwrap_or("");
-    let Some(open) = inner.rfind(['(', '（']) else {
+    let Some((open, bracket)) = inner.rmatch_indices(['(', '（']).next() else {
         return Vec::new();
     };
-    let start = open
-        + inner
-            .get(open..)
-            .and_then(|rest| rest.chars().next())
-            .map_or(1, char::len_utf8);
-    let inner = inner.get(start..).unwrap_or("");
-    let (mut found, mut n_words, mut at) = (Vec::new(), 0, start);
-    for part in inner.split_inclusive([' ', ',', ':', '：', '、', ';']) {
-        let word = part.trim_end_matches([' ', ',', ':', '：', '、', ';']);
+    let mut at = open + bracket.len();
+    let marks = [' ', ',', ':', '：', '、', ';'];
+    let (mut found, mut n_words) = (Vec::new(), 0);
+    for part in inner.get(at..).unwrap_or("").split_inclusive(marks) {
+        let word = part.trim_end_matches(marks);
         let is_number = !word.is_empty() && word.len() <= 4 && word.bytes().all(|byte| byte.is_ascii_digit());
+        let is_word = word.chars().all(char::is_alphabetic) && !OTHER_WORDS.contains(&word.to_lowercase().as_str());
         if is_number {
-            found.push((word.to_owned(), at..at + word.len()));
-        } else if !word.is_empty() {
-            let is_word = word.chars().all(char::is_alphabetic) && !OTHER_WORDS.contains(&word.to_lowercase().as_str());
+            found.push((word.to_owned(), range_from(at, word)));
+        } else if !is_word {
             // Other content than words and numbers makes this a remark.
-            if !is_word {
-                return Vec::new();
-            }
-            n_words += 1;
+            return Vec::new();
+        } else {
+            n_words += usize::from(!word.is_empty());
         }
         at += part.len();
     }
-    if n_words == 0 || n_words > 4 { Vec::new() } else { found }
+    if (1..=4).contains(&n_words) { found } else { Vec::new() }
 }
 
 /// How the words before a marker change its meaning.
@@ -231,182 +278,91 @@ enum Sense {
     Unclear,
 }
 
-fn sense_of(lower: &str, at: usize, marker: &str, strength: Strength) -> Sense {
-    let clause = lower.get(..at).unwrap_or("");
-    let clause = clause.rsplit(['.', ';', ',', '(', '[', ':', '\n']).next().unwrap_or("");
-    let is_not = |word: &str| {
-        let is_word = ["not", "no", "never", "cannot", "without", "nicht", "pas", "non"].contains(&word);
-        is_word || word.ends_with("n't") || word.ends_with("n’t")
-    };
+/// Returns the sense of a marker after a text.
+fn sense_of(before: &str, marker: &str, strength: Strength) -> Sense {
+    const NEGATIONS: [&str; 8] = ["not", "no", "never", "cannot", "without", "nicht", "pas", "non"];
+    #[rustfmt::skip]
+    const WAITS: [&str; 8] = [
+        "blocked", "wait", "waits", "hold", "held", "deferred", "postponed", "only",
+    ];
+    let clause = before.rsplit(['.', ';', ',', '(', '[', ':', '\n']).next().unwrap_or("");
+    let is_not = |word: &str| NEGATIONS.contains(&word) || word.ends_with("n't") || word.ends_with("n’t");
+    let waits = |word: &str| is_not(word) || WAITS.contains(&word);
     let mut words = clause.split_whitespace().rev();
     match marker {
-        "before" => match words.take(4).any(is_not) {
-            true => Sense::Wait,
-            false => Sense::Plain,
-        },
-        "until" => {
-            #[rustfmt::skip]
-            let waits = [
-                "blocked", "wait", "waits", "hold", "held", "deferred", "postponed", "only",
-            ];
-            match words.take(4).any(|word| is_not(word) || waits.contains(&word)) {
-                true => Sense::Wait,
-                false => Sense::Unclear,
-            }
-        }
-        _ => {
-            let n_words = if strength == Strength::Weak { 1 } else { 2 };
-            match words.by_ref().take(n_words).any(is_not) {
-                true => Sense::Negated,
-                false => Sense::Plain,
-            }
-        }
+        "before" if words.clone().take(4).any(is_not) => Sense::Wait,
+        "until" if words.clone().take(4).any(waits) => Sense::Wait,
+        "before" => Sense::Plain,
+        "until" => Sense::Unclear,
+        _ if words.next().is_some_and(is_not) => Sense::Negated,
+        _ if strength != Strength::Weak && words.next().is_some_and(is_not) => Sense::Negated,
+        _ => Sense::Plain,
     }
 }
 
 /// Returns whether "no" and a marker are a whole clause: "(no dependencies)".
 fn is_own_clause(lower: &str, start: usize, end: usize) -> bool {
     let before = lower.get(..start).unwrap_or("").trim_end();
-    let Some(before) = before.strip_suffix("no") else {
+    let Some(before) = before.strip_suffix("no").map(str::trim_end) else {
         return false;
     };
     let after = lower.get(end..).unwrap_or("").trim_start();
-    let before = before.trim_end();
     (before.is_empty() || before.ends_with(['.', ';', ',', '(', '[', '-', '–', '—']))
         && (after.is_empty() || after.starts_with(['.', ';', ',', ')', ']']))
 }
 
-/// Reads the text after a marker. Returns its end.
-fn read_after(
-    text: &str,
-    lower: &str,
-    start: usize,
-    after: usize,
-    (strength, is_reverse): (Strength, bool),
-    out: &mut Mentions,
-) -> usize {
-    let at = skip_filler(lower, after);
-    let has_colon = lower.get(after..at).is_some_and(|gap| gap.contains([':', '：', '=']));
-    let mut names = NamesAfterMarker {
-        at,
-        end: at,
-        found: Vec::new(),
-        may_be_quantity: true,
-    };
-    names.read(text, lower, (strength, is_reverse));
-    let NamesAfterMarker {
-        at,
-        mut end,
-        found,
-        may_be_quantity,
-    } = names;
-    if found.is_empty() {
-        if !has_colon && let Some((found, end)) = names_of_part(text, lower, at) {
-            let reversed = |mention| Mention { is_reverse, ..mention };
-            out.found.extend(found.into_iter().map(reversed));
-            return end;
-        }
-        if strength != Strength::Strong && !has_colon {
-            return after;
-        }
-        end = clause_end(text, at);
-        let words = text.get(at..end).unwrap_or("").trim();
-        if is_none_word(words) && (has_colon || !words.is_empty()) {
-            out.says_none = true;
-        } else if words.is_empty() {
-            return after;
-        } else {
-            out.found.push(Mention {
-                text: words.to_owned(),
-                range: at..at + words.len(),
-                is_certain: false,
-                is_reverse,
-            });
-        }
-    } else if may_be_quantity && !ends_here(lower, end) {
-        // "after 2 hours", "needs 3 approvals".
-        if !is_quantity(lower, end) {
-            out.doubts.push(start..end);
-        }
-        return after;
-    }
-    out.found.extend(found);
-    out.clauses.extend(clause(text, start, end));
-    end
-}
-
-/// Reads the tasks in "the interface from step 1", up to the end of the clause: only those with a noun. Returns where they end.
-fn names_of_part(text: &str, lower: &str, at: usize) -> Option<(Vec<Mention>, usize)> {
+/// Reads the tasks in "the interface from step 1", up to the end of the clause: only those with a noun.
+fn names_of_part(text: &str, lower: &str, at: usize, is_reverse: bool) -> Option<NamesAfterMarker> {
     let clause = lower.get(at..clause_end(text, at))?;
     let preposition = [" from ", " of ", " in "].into_iter().find_map(|word| {
         let start = at + clause.find(word)? + word.len();
         let (next, noun) = skip_noun(lower, start);
         (next > start && noun.is_some()).then_some(start)
     });
-    let mut names = NamesAfterMarker {
-        at: preposition?,
-        end: at,
-        found: Vec::new(),
-        may_be_quantity: true,
-    };
-    names.read(text, lower, (Strength::Strong, false));
+    let names = NamesAfterMarker::read(text, lower, preposition?, (Strength::Strong, is_reverse));
     let is_named = !names.found.is_empty() && names.found.iter().all(|mention| mention.is_certain);
-    is_named.then_some((names.found, names.end))
+    is_named.then_some(names)
 }
 
-/// The names that follow a marker, in progress.
+/// The names that follow a marker.
 struct NamesAfterMarker {
-    at: usize,
-    /// The end of the last name.
-    end: usize,
     found: Vec<Mention>,
+    end: usize,
     /// Whether they are numbers without a noun.
     may_be_quantity: bool,
 }
 
 impl NamesAfterMarker {
-    fn read(&mut self, text: &str, lower: &str, (strength, is_reverse): (Strength, bool)) {
-        let mut word: Option<&str> = None;
-        loop {
-            let (next, noun) = skip_noun(lower, self.at);
-            word = noun.or(word);
-            self.at = next;
-            let phrase = phrase_at(text, lower, next);
-            let Some(name) = phrase.or_else(|| name_at(text, lower, next, word, strength)) else {
-                break;
-            };
+    fn read(text: &str, lower: &str, at: usize, (strength, is_reverse): (Strength, bool)) -> Self {
+        let (mut found, mut are_numbers) = (Vec::new(), true);
+        let (end, noun) = each_name(lower, at, &[], |at, noun| {
+            let name = phrase_at(text, lower, at).or_else(|| name_at(text, lower, at, noun, strength))?;
             // "step 2 of phase 1".
-            let group = group_after(lower, name.range.end).filter(|_| name.is_number);
-            let (text_of_name, range) = match group {
-                Some(end) => (
-                    text.get(name.range.start..end).unwrap_or("").to_owned(),
-                    name.range.start..end,
-                ),
-                None => (name.text, name.range),
-            };
-            self.end = range.end;
-            self.may_be_quantity &= name.is_number && group.is_none();
-            self.found.push(Mention {
-                text: text_of_name,
-                range,
+            let group_end = group_after(lower, name.range.end).filter(|_| name.is_number);
+            let end = group_end.unwrap_or(name.range.end);
+            are_numbers &= name.is_number && group_end.is_none();
+            found.push(Mention {
+                text: match group_end {
+                    Some(end) => text.get(name.range.start..end)?.to_owned(),
+                    None => name.text,
+                },
+                range: name.range.start..end,
                 is_certain: name.is_certain,
                 is_reverse,
             });
-            match skip_separator(lower, self.end) {
-                Some(next) => self.at = next,
-                None => break,
-            }
+            Some(end)
+        });
+        NamesAfterMarker {
+            found,
+            end,
+            may_be_quantity: are_numbers && noun.is_none(),
         }
-        self.may_be_quantity &= word.is_none();
     }
 }
 
 /// Returns the end of " of phase 1" at a place.
 fn group_after(lower: &str, at: usize) -> Option<usize> {
-    let rest = lower.get(at..)?;
-    let after = [" of phase ", " in phase ", " from phase "]
-        .iter()
-        .find_map(|words| rest.strip_prefix(words))?;
+    let after = after_any(lower.get(at..)?, &[" of phase ", " in phase ", " from phase "])?;
     let n_digits = after.bytes().take_while(u8::is_ascii_digit).count();
     (n_digits > 0).then(|| lower.len() - after.len() + n_digits)
 }
@@ -414,31 +370,24 @@ fn group_after(lower: &str, at: usize) -> Option<usize> {
 /// Reads a phrase that names several tasks, such as "all of the above" and "everything except 3".
 fn phrase_at(text: &str, lower: &str, at: usize) -> Option<ListedName> {
     let rest = lower.get(at..)?;
+    let phrase = |text: String, end: usize| ListedName {
+        text,
+        range: at..end,
+        is_certain: true,
+        is_number: false,
+    };
     if let Some((_, n_bytes)) = previous_several(rest) {
-        return Some(ListedName {
-            text: rest.get(..n_bytes)?.to_owned(),
-            range: at..at + n_bytes,
-            is_certain: true,
-            is_number: false,
-        });
+        return Some(phrase(rest.get(..n_bytes)?.to_owned(), at + n_bytes));
     }
-    PHRASES.iter().find_map(|phrase| {
-        let end = at + phrase.len();
-        let except = || exception(text, lower, end);
-        let is_bare = ["all", "everything"].contains(phrase);
-        if !starts_with_words(rest, phrase) || is_bare && !ends_here(lower, end) && except().is_none() {
-            return None;
+    PHRASES.iter().find_map(|words| {
+        words_at(rest, &[*words])?;
+        let end = at + words.len();
+        let is_bare = ["all", "everything"].contains(words);
+        match exception(text, lower, end) {
+            Some((names, last)) => Some(phrase(format!("{words} except {names}"), last)),
+            None if is_bare && !ends_here(lower, end) => None,
+            None => Some(phrase((*words).to_owned(), end)),
         }
-        let (text, end) = match except() {
-            Some((names, last)) => (format!("{phrase} except {names}"), last),
-            None => ((*phrase).to_owned(), end),
-        };
-        Some(ListedName {
-            text,
-            range: at..end,
-            is_certain: true,
-            is_number: false,
-        })
     })
 }
 
@@ -453,100 +402,64 @@ fn exception(text: &str, lower: &str, at: usize) -> Option<(String, usize)> {
     let words = [
         "except for", "except", "but not", "but", "apart from", "other than", "excluding",
     ];
-    let word = words.iter().find(|word| starts_with_words(rest, word))?;
-    let mut at = lower.len() - rest.len() + word.len();
-    at += lower.get(at..)?.len() - lower.get(at..)?.trim_start().len();
+    let after = rest.get(words_at(rest, &words)?.len()..)?.trim_start();
     let mut names: Vec<&str> = Vec::new();
-    let mut end = at;
-    loop {
-        at = skip_noun(lower, at).0;
-        let Some(token) = token(text, at, Strength::Strong) else {
-            break;
-        };
-        names.push(text.get(at..token.end)?.trim_matches(['`', '*', '"', '[', ']']));
-        end = token.end;
-        match skip_separator(lower, end) {
-            Some(next) => at = next,
-            None => break,
-        }
-    }
+    let (end, _) = each_name(lower, lower.len() - after.len(), &[], |at, _| {
+        let end = token(text, at, Strength::Strong)?.end;
+        names.push(text.get(at..end)?.trim_matches(['`', '*', '"', '[', ']']));
+        Some(end)
+    });
     (!names.is_empty()).then(|| (names.join(", "), end))
 }
 
 /// Returns whether the word after a number counts something, as in "2 hours".
 fn is_quantity(lower: &str, at: usize) -> bool {
-    let word: String = lower
-        .get(at..)
-        .unwrap_or("")
-        .trim_start()
-        .chars()
-        .take_while(|c| c.is_alphanumeric())
-        .collect();
-    // Plurals count; so do units of time.
-    let units = [
+    #[rustfmt::skip]
+    const UNITS: [&str; 13] = [
         "second", "minute", "hour", "day", "week", "month", "year", "ms", "min", "h", "am", "pm", "x",
     ];
-    word.len() > 3 && word.ends_with('s') || units.contains(&word.as_str())
+    let rest = lower.get(at..).unwrap_or("").trim_start();
+    let word = rest.split(|c: char| !c.is_alphanumeric()).next().unwrap_or("");
+    // Plurals count; so do units of time.
+    word.len() > 3 && word.ends_with('s') || UNITS.contains(&word)
 }
 
 /// Skips marks and small words between a marker and the names.
-fn skip_filler(lower: &str, mut at: usize) -> usize {
+fn skip_filler(lower: &str, at: usize) -> usize {
     #[rustfmt::skip]
     const SMALL: [&str; 9] = [
         "the completion of", "completion of", "completing", "finishing", "on", "both", "only on", "only", "also",
     ];
-    loop {
-        let rest = lower.get(at..).unwrap_or("");
-        let trimmed = rest.trim_start_matches([' ', '\t', ':', '：', '=', '*', '_', '`', '→', '←', '[']);
-        let word = SMALL.iter().find(|word| starts_with_words(trimmed, word));
-        at += rest.len() - trimmed.len();
-        match word {
-            Some(word) => at += word.len(),
-            None => return at,
-        }
-    }
+    let marks = [' ', '\t', ':', '：', '=', '*', '_', '`', '→', '←', '['];
+    skip_words(lower, at, &marks, |rest| words_at(rest, &SMALL))
 }
 
 /// Returns the end of the clause at an offset.
 fn clause_end(text: &str, at: usize) -> usize {
     let rest = text.get(at..).unwrap_or("");
-    let mut chars = rest.char_indices().peekable();
-    while let Some((offset, c)) = chars.next() {
-        let is_over = match c {
-            ')' | ']' | '}' | ';' | '\n' | '|' | '）' | '。' => true,
-            '.' => chars.peek().is_none_or(|(_, next)| next.is_whitespace()),
-            _ => false,
-        };
-        if is_over {
-            return at + offset;
-        }
-    }
-    text.len()
+    let mut ends = rest.char_indices().filter(|&(offset, c)| {
+        let after = rest.get(offset + c.len_utf8()..).unwrap_or("");
+        matches!(c, ')' | ']' | '}' | '|' | '）') || ends_sentence(c, after)
+    });
+    ends.next().map_or(text.len(), |(offset, _)| at + offset)
 }
 
 /// Returns the part of a text that only concerns dependencies: a parenthesis, or the end of a sentence.
 fn clause(text: &str, start: usize, end: usize) -> Option<Range<usize>> {
     let before = text.get(..start)?;
     let after = text.get(end..)?;
-    let width = |text: &str| text.chars().next().map_or(1, char::len_utf8);
-    if let Some(open) = before.rfind(['(', '[', '{', '（']) {
-        let gap = before.get(open + width(before.get(open..)?)..)?;
-        let close = after.find([')', ']', '}', '）']);
-        let is_closed = close.is_some_and(|close| close <= 30);
-        if gap.len() <= 16 && !gap.contains([')', ']', '}', '）']) && is_closed {
-            return Some(open..end + close? + width(after.get(close?..)?));
+    if let Some((open, bracket)) = before.rmatch_indices(['(', '[', '{', '（']).next() {
+        let closing = [')', ']', '}', '）'];
+        let gap = before.get(open + bracket.len()..)?;
+        let close = after.match_indices(closing).next().filter(|(close, _)| *close <= 30);
+        if let Some((close, bracket)) = close.filter(|_| gap.len() <= 16 && !gap.contains(closing)) {
+            return Some(open..end + close + bracket.len());
         }
     }
     let trimmed = before.trim_end_matches([' ', '*', '_']);
     let lower = trimmed.to_ascii_lowercase();
-    let trimmed = trimmed
-        .get(
-            ..["also", " is"]
-                .iter()
-                .find_map(|word| lower.strip_suffix(word))
-                .map_or(trimmed.len(), str::len),
-        )?
-        .trim_end();
+    let words = lower.strip_suffix("also").or_else(|| lower.strip_suffix(" is"));
+    let trimmed = trimmed.get(..words.map_or(trimmed.len(), str::len))?.trim_end();
     let is_boundary = trimmed.ends_with(['.', ';', '-', '–', '—', ',', '→', '←', '|', '!']);
     let rest = after.trim_start_matches(['.', ')', ']', '*', '_', ' ', ',', ';']);
     let begins_sentence = after.starts_with(['.', ';']) || rest.is_empty();

@@ -1,15 +1,15 @@
 //! Resolves names to tasks, decides whether numbers start at 0 or 1, and uses the order of a list if nothing is written. Refuses ambiguous
 //! names.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 
 use super::bracketed_titles::read_bracketed_titles;
 use super::cycles::find_cycle;
 use super::index::{Index, NameLookup};
-use super::names::one_line;
+use super::names::shown;
 use super::phrases::is_phase;
-use super::raw::{RawPlan, RawTask, Reference};
-use super::rules::{AMBIGUOUS, CYCLE, GUESS, REPEATED_ID, UNKNOWN_TASK};
+use super::raw::{RawPlan, RawTask, Reference, guess};
+use super::rules::{AMBIGUOUS, CYCLE, REPEATED_ID, UNKNOWN_TASK};
 use super::{Outline, OutlineTask};
 use crate::diagnostic::{Diagnostic, nearest};
 use crate::plan::State;
@@ -48,10 +48,8 @@ pub(super) fn resolve(mut plan: RawPlan, base: Option<usize>) -> Result<Outline,
         let chained = (!plan.is_unordered).then(|| chain(&plan, &mut edges.on));
         guesses.extend(chained.flatten());
     } else {
-        guesses.extend(hints.iter().map(|&(place, _)| {
-            let message = "the number in these brackets is not understood as a dependency";
-            Diagnostic::new(&GUESS, place, message)
-        }));
+        let message = "the number in these brackets is not understood as a dependency";
+        guesses.extend(hints.iter().map(|&(place, _)| guess(place, message)));
         guesses.extend(order_phases(&plan, &mut edges.on));
     }
     if let Some(cycle) = find_cycle(&edges.on) {
@@ -116,8 +114,8 @@ fn about_groups(plan: &RawPlan, task_ix: usize, most: usize) -> Vec<String> {
 fn hints_of(plan: &RawPlan, index: &Index) -> Vec<(Span, usize)> {
     let mut found = Vec::new();
     for (task_ix, raw) in plan.tasks.iter().enumerate() {
-        let named = |reference: &Reference| match index.find(plan, reference, task_ix, 1) {
-            NameLookup::Tasks { tasks, .. } => tasks.first().copied().filter(|&named| named < task_ix),
+        let named = |reference: &Reference| match index.find(reference, task_ix, 1) {
+            NameLookup::Tasks(named) => named.tasks.first().copied().filter(|&named| named < task_ix),
             _ => None,
         };
         let named: Option<Vec<usize>> = raw.hints.iter().map(named).collect();
@@ -131,31 +129,15 @@ fn hints_of(plan: &RawPlan, index: &Index) -> Vec<(Span, usize)> {
 /// Takes the ids in brackets at the end of titles as dependencies, where they name other tasks: "Ship both (A1, A2)". Numbers are taken
 /// where all of these brackets name earlier tasks: otherwise they are sources, sizes or the like.
 fn read_bracketed_ids(plan: &mut RawPlan, index: &Index) {
-    let is_named = |task_ix: usize, raw: &RawTask| {
-        raw.hints
-            .iter()
-            .all(|reference| match index.find(plan, reference, task_ix, 1) {
-                NameLookup::Tasks {
-                    tasks,
-                    guess: None,
-                    by_place: false,
-                } => {
-                    let is_number = reference.text.bytes().all(|byte| byte.is_ascii_digit());
-                    matches!(tasks.as_slice(), [only] if *only < task_ix || !is_number && *only != task_ix)
-                }
-                _ => false,
-            })
+    let is_number = |reference: &Reference| reference.text.bytes().all(|byte| byte.is_ascii_digit());
+    let is_named = |task_ix: usize, reference: &Reference| {
+        let named = index.find(reference, task_ix, 1).certain_task();
+        named.is_some_and(|on| on < task_ix || !is_number(reference) && on != task_ix)
     };
     let tasks = || plan.tasks.iter().enumerate().filter(|(_, raw)| raw.are_ids);
-    let named: HashSet<usize> = tasks()
-        .filter(|&(ix, raw)| is_named(ix, raw))
-        .map(|(ix, _)| ix)
-        .collect();
-    let has_number = |raw: &RawTask| {
-        raw.hints
-            .iter()
-            .any(|id| id.text.bytes().all(|byte| byte.is_ascii_digit()))
-    };
+    let named = tasks().filter(|(ix, raw)| raw.hints.iter().all(|reference| is_named(*ix, reference)));
+    let named: HashSet<usize> = named.map(|(ix, _)| ix).collect();
+    let has_number = |raw: &RawTask| raw.hints.iter().any(is_number);
     let take_numbers = tasks()
         .filter(|(_, raw)| has_number(raw))
         .all(|(ix, _)| named.contains(&ix));
@@ -186,15 +168,15 @@ fn read_bracketed_ids(plan: &mut RawPlan, index: &Index) {
 }
 
 fn perhaps_dependency(plan: &RawPlan, place: Span, task_ix: usize) -> Diagnostic {
-    let named = plan.tasks.get(task_ix).map_or(place, |raw| raw.task.place);
     let message =
         "the number in these brackets can be a dependency or a remark, and no dependency is written otherwise";
     Diagnostic::new(&AMBIGUOUS, place, message)
-        .with_related(named, "the task with this number")
+        .with_related(plan.place_of(task_ix, place), "the task with this number")
         .with_help("write `(depends on N)`, or remove the number from the brackets")
 }
 
 /// The dependencies of all tasks, sorted and each once.
+#[derive(Default)]
 struct Edges {
     on: Vec<Vec<usize>>,
     guesses: Vec<Diagnostic>,
@@ -245,7 +227,7 @@ fn by_consistency(plan: &RawPlan, index: &Index) -> Result<Edges, Vec<Diagnostic
         other
     };
     let message = format!("dependencies by number count from {base}: {other}");
-    edges.guesses.push(Diagnostic::new(&GUESS, place, message));
+    edges.guesses.push(guess(place, message));
     Ok(edges)
 }
 
@@ -257,8 +239,7 @@ fn two_readings(plan: &RawPlan, zero: &Edges, one: &Edges, place: Span) -> Diagn
     let title = |ix: usize| {
         plan.tasks
             .get(ix)
-            .map(|raw| name_of(&raw.task.title))
-            .unwrap_or_default()
+            .map_or_else(String::new, |raw| name_of(&raw.task.title))
     };
     let on = |edges: &Edges| edges.on.get(differs).and_then(|on| on.first()).copied().unwrap_or(0);
     let message = format!(
@@ -267,15 +248,11 @@ fn two_readings(plan: &RawPlan, zero: &Edges, one: &Edges, place: Span) -> Diagn
         title(on(zero)),
         title(on(one))
     );
-    let span = |ix: usize| plan.tasks.get(ix).map_or(place, |raw| raw.task.place);
-    let number = plan
-        .tasks
-        .get(differs)
-        .and_then(|raw| raw.dependencies.as_ref()?.first())
-        .map_or(place, |reference| reference.place);
-    Diagnostic::new(&AMBIGUOUS, number, message)
-        .with_related(span(on(zero)), "this task, counted from 0")
-        .with_related(span(on(one)), "this task, counted from 1")
+    let references = plan.tasks.get(differs).and_then(|raw| raw.dependencies.as_ref());
+    let number = references.and_then(|references| references.first());
+    Diagnostic::new(&AMBIGUOUS, number.map_or(place, |number| number.place), message)
+        .with_related(plan.place_of(on(zero), place), "this task, counted from 0")
+        .with_related(plan.place_of(on(one), place), "this task, counted from 1")
         .with_help("give the tasks ids and depend on these, or name the dependencies by title")
 }
 
@@ -286,33 +263,21 @@ fn read_edges(plan: &RawPlan, index: &Index, base: usize) -> Result<Edges, Vec<D
         index,
         base,
         group: None,
-        on: vec![BTreeSet::new(); plan.tasks.len()],
         n_edges: 0,
         errors: Vec::new(),
-        guesses: BTreeMap::new(),
-        is_written: false,
-        counts_places: None,
-        n_forward: 0,
+        edges: Edges {
+            on: vec![Vec::new(); plan.tasks.len()],
+            ..Edges::default()
+        },
     };
     for (task_ix, raw) in plan.tasks.iter().enumerate() {
-        if let Some(references) = &raw.dependencies {
-            reader.add(&[task_ix], references, false);
-        }
-        if !raw.blocks.is_empty() {
-            reader.add(&[task_ix], &raw.blocks, true);
-        }
+        reader.add_written(&[task_ix], raw.dependencies.as_deref(), &raw.blocks);
     }
     for (group_ix, group) in plan.groups.iter().enumerate() {
-        let own = index.members.get(group_ix).cloned().unwrap_or_default();
         reader.group = Some(group_ix);
-        if let Some(references) = &group.dependencies {
-            reader.add(&own, references, false);
-        }
-        if !group.blocks.is_empty() {
-            reader.add(&own, &group.blocks, true);
-        }
-        reader.group = None;
+        reader.add_written(index.members_of(group_ix), group.dependencies.as_deref(), &group.blocks);
     }
+    reader.group = None;
     for (owner, on) in &plan.edges {
         // The edge belongs to no task.
         if let Some(own) = reader.resolved(owner, plan.tasks.len()) {
@@ -322,13 +287,15 @@ fn read_edges(plan: &RawPlan, index: &Index, base: usize) -> Result<Edges, Vec<D
     if !reader.errors.is_empty() {
         return Err(reader.errors);
     }
-    Ok(Edges {
-        on: reader.on.into_iter().map(|on| on.into_iter().collect()).collect(),
-        guesses: reader.guesses.into_values().collect(),
-        is_written: reader.is_written,
-        counts_places: reader.counts_places,
-        n_forward: reader.n_forward,
-    })
+    let mut edges = reader.edges;
+    for on in &mut edges.on {
+        on.sort_unstable();
+        on.dedup();
+    }
+    // Of several guesses about one place, the first counts.
+    edges.guesses.sort_by_key(|guess| guess.span);
+    edges.guesses.dedup_by_key(|guess| guess.span);
+    Ok(edges)
 }
 
 struct EdgeReader<'p> {
@@ -337,24 +304,30 @@ struct EdgeReader<'p> {
     base: usize,
     /// The group whose dependencies are being read.
     group: Option<usize>,
-    on: Vec<BTreeSet<usize>>,
     n_edges: usize,
     errors: Vec<Diagnostic>,
-    guesses: BTreeMap<(u32, u32), Diagnostic>,
-    is_written: bool,
-    counts_places: Option<Span>,
-    n_forward: usize,
+    edges: Edges,
 }
 
 impl EdgeReader<'_> {
+    /// Adds the dependencies of a task, or of the tasks of a group.
+    fn add_written(&mut self, own: &[usize], on: Option<&[Reference]>, blocks: &[Reference]) {
+        if let Some(on) = on {
+            self.add(own, on, false);
+        }
+        if !blocks.is_empty() {
+            self.add(own, blocks, true);
+        }
+    }
+
     fn add(&mut self, own: &[usize], references: &[Reference], is_reverse: bool) {
-        self.is_written |= references.is_empty();
+        self.edges.is_written |= references.is_empty();
         for reference in references {
             let owner = own.first().copied().unwrap_or(0);
             let Some(named) = self.resolved(reference, owner) else {
                 continue;
             };
-            self.is_written = true;
+            self.edges.is_written = true;
             let n_edges = own.len().saturating_mul(named.len());
             self.n_edges = self.n_edges.saturating_add(n_edges);
             if self.n_edges > MAX_EDGES {
@@ -365,11 +338,8 @@ impl EdgeReader<'_> {
                 let (from, to) = if is_reverse { (other, task) } else { (task, other) };
                 // A group named by one of its own tasks means the others.
                 let is_group = own.len() > 1 || named.len() > 1;
-                if from == to && is_group {
-                    continue;
-                }
-                if let Some(on) = self.on.get_mut(from) {
-                    on.insert(to);
+                if let Some(on) = self.edges.on.get_mut(from).filter(|_| from != to || !is_group) {
+                    on.push(to);
                 }
             }
         }
@@ -381,43 +351,29 @@ impl EdgeReader<'_> {
             return None;
         }
         let found = match self.group {
-            Some(group) => self.index.find_for_group(self.plan, reference, group, self.base),
-            None => self.index.find(self.plan, reference, owner, self.base),
+            Some(group) => self.index.find_for_group(reference, group, self.base),
+            None => self.index.find(reference, owner, self.base),
         };
         match found {
-            NameLookup::Tasks { tasks, guess, by_place } => {
-                if by_place {
-                    self.counts_places.get_or_insert(reference.place);
-                    self.n_forward += usize::from(tasks.iter().any(|task| *task > owner));
+            NameLookup::Tasks(named) => {
+                if named.by_place {
+                    self.edges.counts_places.get_or_insert(reference.place);
+                    self.edges.n_forward += usize::from(named.tasks.iter().any(|task| *task > owner));
                 }
-                if let Some(guess) = guess {
-                    self.guess(reference.place, guess);
-                }
-                Some(tasks)
+                self.edges
+                    .guesses
+                    .extend(named.guess.map(|message| guess(reference.place, message)));
+                return Some(named.tasks);
             }
-            NameLookup::Group(group_ix) => Some(self.index.members.get(group_ix).cloned().unwrap_or_default()),
-            NameLookup::Several(first, second) => {
-                self.error(self.two_tasks(reference, first, second));
-                None
-            }
-            NameLookup::None if reference.is_certain => {
-                self.error(self.unknown(reference));
-                None
-            }
+            NameLookup::Group(group_ix) => return Some(self.index.members_of(group_ix).to_vec()),
+            NameLookup::Several(first, second) => self.error(self.two_tasks(reference, first, second)),
+            NameLookup::None if reference.is_certain => self.error(self.unknown(reference)),
             NameLookup::None => {
-                let message = format!(
-                    "`{}` names no task and is no dependency",
-                    visible(&one_line(&reference.text, 60))
-                );
-                self.guess(reference.place, message);
-                None
+                let message = format!("`{}` names no task and is no dependency", shown(&reference.text, 60));
+                self.edges.guesses.push(guess(reference.place, message));
             }
         }
-    }
-
-    fn guess(&mut self, place: Span, message: String) {
-        let guess = self.guesses.entry((place.start, place.end));
-        guess.or_insert_with(|| Diagnostic::new(&GUESS, place, message));
+        None
     }
 
     fn error(&mut self, error: Diagnostic) {
@@ -427,39 +383,33 @@ impl EdgeReader<'_> {
     }
 
     fn two_tasks(&self, reference: &Reference, first: usize, second: usize) -> Diagnostic {
-        let name = visible(&one_line(&reference.text, 80)).into_owned();
-        let span = |ix: usize| self.plan.tasks.get(ix).map_or(reference.place, |raw| raw.task.place);
-        Diagnostic::new(&AMBIGUOUS, reference.place, format!("`{name}` can be two tasks"))
-            .with_related(span(first), "this task")
-            .with_related(span(second), "or this one")
+        let message = format!("`{}` can be two tasks", shown(&reference.text, 80));
+        Diagnostic::new(&AMBIGUOUS, reference.place, message)
+            .with_related(self.plan.place_of(first, reference.place), "this task")
+            .with_related(self.plan.place_of(second, reference.place), "or this one")
             .with_help("name the task by an id, or give the tasks different titles")
     }
 
     fn unknown(&self, reference: &Reference) -> Diagnostic {
-        let name = visible(&one_line(&reference.text, 80)).into_owned();
-        let found = Diagnostic::new(
-            &UNKNOWN_TASK,
-            reference.place,
-            format!("a task depends on `{name}`, which is not in the answer"),
-        );
-        let names = self
+        let name = shown(&reference.text, 80);
+        let message = format!("a task depends on `{name}`, which is not in the answer");
+        let ids = self
             .plan
             .tasks
             .iter()
             .take(200)
             .filter_map(|raw| raw.task.id.as_deref());
-        match nearest(&reference.text, names) {
-            Some(near) => found.with_help(format!(
-                "add the task, or remove the dependency; perhaps `{}` is meant",
-                visible(near)
-            )),
-            None => found.with_help("add the task, or remove the dependency"),
-        }
+        let help = "add the task, or remove the dependency";
+        let help = match nearest(&reference.text, ids) {
+            Some(near) => format!("{help}; perhaps `{}` is meant", visible(near)),
+            None => help.to_owned(),
+        };
+        Diagnostic::new(&UNKNOWN_TASK, reference.place, message).with_help(help)
     }
 }
 
 fn name_of(title: &str) -> String {
-    format!("\"{}\"", visible(&one_line(title, 50)))
+    format!("\"{}\"", shown(title, 50))
 }
 
 /// Finds ids that two tasks have. Numbers that restart in each group are no ids: they become numbers in their list.
@@ -483,7 +433,7 @@ fn repeated_ids(plan: &mut RawPlan) -> Vec<Diagnostic> {
         .iter()
         .all(|&(first, second)| list_of(first) != list_of(second));
     if are_apart && plan.tasks.iter().all(|raw| is_number(&raw.task.id)) {
-        let place = plan.tasks.get(second).map_or(Span::at(0), |raw| raw.task.place);
+        let place = plan.place_of(second, Span::at(0));
         let message = "the numbers begin again in each group: they are numbers within it, and the tasks get new ids";
         plan.guess(place, message);
         for raw in &mut plan.tasks {
@@ -493,18 +443,12 @@ fn repeated_ids(plan: &mut RawPlan) -> Vec<Diagnostic> {
     }
     let found = repeated.iter().take(MAX_FINDINGS).filter_map(|&(first, second)| {
         let (one, other) = (plan.tasks.get(first)?, plan.tasks.get(second)?);
-        let id = one.task.id.as_deref().unwrap_or("");
-        let message = format!(
-            "two tasks have the id `{}`: {} and {}",
-            visible(&one_line(id, 60)),
-            name_of(&one.task.title),
-            name_of(&other.task.title)
-        );
-        Some(
-            Diagnostic::new(&REPEATED_ID, other.task.place, message)
-                .with_related(one.task.place, "the first task with this id")
-                .with_help("give one of them another id"),
-        )
+        let id = shown(one.task.id.as_deref().unwrap_or(""), 60);
+        let (name, other_name) = (name_of(&one.task.title), name_of(&other.task.title));
+        let message = format!("two tasks have the id `{id}`: {name} and {other_name}");
+        let found = Diagnostic::new(&REPEATED_ID, other.task.place, message);
+        let found = found.with_related(one.task.place, "the first task with this id");
+        Some(found.with_help("give one of them another id"))
     });
     found.collect()
 }
@@ -530,9 +474,8 @@ fn chain(plan: &RawPlan, on: &mut [Vec<usize>]) -> Option<Diagnostic> {
             continue;
         }
         if raw.task.is_parallel {
-            let before =
-                before_parallel.get_or_insert_with(|| if open.is_empty() { over.clone() } else { open.clone() });
-            own.extend(before.iter());
+            let before = if open.is_empty() { &over } else { &open };
+            own.extend(before_parallel.get_or_insert_with(|| before.clone()).iter());
             parallel.push(task_ix);
             continue;
         }
@@ -540,7 +483,7 @@ fn chain(plan: &RawPlan, on: &mut [Vec<usize>]) -> Option<Diagnostic> {
             open = std::mem::take(&mut parallel);
         }
         let before = if open.is_empty() { &over } else { &open };
-        own.extend(before.iter());
+        own.extend(before);
         // Finished tasks between the two also come before it.
         own.extend(
             over.iter()
@@ -554,14 +497,14 @@ fn chain(plan: &RawPlan, on: &mut [Vec<usize>]) -> Option<Diagnostic> {
         true => "no dependency is written: each task depends on the one before it, but for those marked as parallel",
         false => "no dependency is written: each task depends on the one before it, in the order of the list",
     };
-    Some(Diagnostic::new(&GUESS, first.task.place, message))
+    Some(guess(first.task.place, message))
 }
 
 /// Makes the tasks of a numbered phase depend on those of the previous one, if phases have no written dependencies.
 fn order_phases(plan: &RawPlan, on: &mut [Vec<usize>]) -> Option<Diagnostic> {
-    let top: Vec<usize> = (0..plan.groups.len())
-        .filter(|&ix| plan.groups.get(ix).is_some_and(|group| group.parent.is_none()))
-        .collect();
+    let all = plan.groups.iter().enumerate();
+    let top = all.filter(|(_, group)| group.parent.is_none()).map(|(ix, _)| ix);
+    let top: Vec<usize> = top.collect();
     let groups = || top.iter().filter_map(|&ix| plan.groups.get(ix));
     let is_ordered = top.len() > 1
         && groups().all(|group| is_phase(&group.name) && group.dependencies.is_none() && group.blocks.is_empty());
@@ -595,13 +538,13 @@ fn order_phases(plan: &RawPlan, on: &mut [Vec<usize>]) -> Option<Diagnostic> {
     on.clone_from_slice(&trial);
     let place = groups().nth(1)?.place;
     let message = "the phases are numbered: every task depends on those of the phase before its own";
-    Some(Diagnostic::new(&GUESS, place, message))
+    Some(guess(place, message))
 }
 
 fn cycle_of(plan: &RawPlan, cycle: &[usize]) -> Diagnostic {
     let tasks: Vec<_> = cycle.iter().filter_map(|&ix| plan.tasks.get(ix)).collect();
     let name = |raw: &&RawTask| match &raw.task.id {
-        Some(id) => format!("`{}`", visible(&one_line(id, 40))),
+        Some(id) => format!("`{}`", shown(id, 40)),
         None => name_of(&raw.task.title),
     };
     let names: Vec<String> = tasks.iter().take(8).map(name).collect();

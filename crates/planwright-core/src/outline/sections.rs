@@ -1,6 +1,6 @@
 //! Decides by headings and the text before lists which lists can be work.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::dependency_sentences::statements;
 use super::item_text::read_item;
@@ -44,6 +44,8 @@ impl OutlineSection<'_> {
 
 #[derive(Debug)]
 pub(super) struct ScannedItem<'t> {
+    /// Its index among all items.
+    pub(super) ix: usize,
     pub(super) line: MarkdownLine<'t>,
     pub(super) parent: Option<usize>,
     pub(super) section: Option<usize>,
@@ -68,7 +70,7 @@ pub(super) struct ItemDetail<'t> {
     pub(super) at: usize,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct ListHead<'t> {
     section: Option<usize>,
     /// The paragraph before it.
@@ -127,10 +129,7 @@ fn kind_of<'t>(line: &MarkdownLine<'t>, has_items: bool) -> LineKind<'t> {
     let is_step = is_step_line(line.text);
     match line.kind {
         LineKind::Text if line.indent < 2 && (is_step || is_numbered_bold(line.text)) => LineKind::Heading(STEP_LEVEL),
-        LineKind::Text if is_step && has_items => LineKind::Item {
-            number: None,
-            checkbox: None,
-        },
+        LineKind::Text if is_step && has_items => LineKind::BULLET,
         LineKind::Text if is_bold_heading(line.text) => {
             let title = plain(line.text);
             let is_field = is_dependency_field(&title) && title.contains(':');
@@ -146,9 +145,8 @@ fn kind_of<'t>(line: &MarkdownLine<'t>, has_items: bool) -> LineKind<'t> {
 
 /// Reads lines into headings and lists.
 pub(super) fn scan<'t>(lines: &[MarkdownLine<'t>]) -> OutlineScan<'t> {
-    let is_list_quoted = |line: &MarkdownLine<'_>| line.is_quoted && matches!(line.kind, LineKind::Item { .. });
     let mut scanner = LineScanner {
-        has_quoted_items: lines.iter().any(is_list_quoted),
+        has_quoted_items: lines.iter().any(|line| line.is_quoted && line.is_item()),
         ..LineScanner::default()
     };
     for line in lines {
@@ -217,11 +215,7 @@ impl<'t> LineScanner<'t> {
     fn add_to_item(&mut self, item: Option<usize>, line: &MarkdownLine<'t>) -> bool {
         let item = item.filter(|_| self.is_list_open);
         let item = item.and_then(|ix| self.scan.items.get_mut(ix));
-        let is_added = item.is_some();
-        if let Some(item) = item {
-            item.details.push((line.text, line.at));
-        }
-        is_added
+        item.map(|item| item.details.push((line.text, line.at))).is_some()
     }
 
     fn heading(&mut self, line: &MarkdownLine<'t>, level: usize) {
@@ -251,28 +245,17 @@ impl<'t> LineScanner<'t> {
                     intro: self.intro,
                     is_asking: true,
                     is_links: true,
-                    n_items: 0,
-                    n_labels: 0,
-                    n_ones: 0,
-                    has_numbers: false,
-                    has_ids: false,
+                    ..ListHead::default()
                 });
             }
             self.is_list_open = true;
             self.open.clear();
         }
         // Bullets right below a number belong to its item, also where they are not indented.
-        let is_bullet = matches!(
-            line.kind,
-            LineKind::Item {
-                number: None,
-                checkbox: None
-            }
-        ) && !begins_with_symbol(line.text);
+        let is_bullet = line.kind == LineKind::BULLET && !begins_with_symbol(line.text);
         let has_number = |&(indent, ix): &(usize, usize)| {
             let item = self.scan.items.get(ix);
-            line.indent >= indent
-                && item.is_some_and(|item| matches!(item.line.kind, LineKind::Item { number: Some(_), .. }))
+            line.indent >= indent && item.is_some_and(|item| item.number().is_some())
         };
         while let Some(last) = self.open.last().filter(|(indent, _)| line.indent <= indent + 1) {
             if is_bullet && has_number(last) {
@@ -281,6 +264,7 @@ impl<'t> LineScanner<'t> {
             self.open.pop();
         }
         let item = ScannedItem {
+            ix: self.scan.items.len(),
             line: *line,
             parent: self.open.last().map(|(_, ix)| *ix),
             section: self.section,
@@ -292,11 +276,11 @@ impl<'t> LineScanner<'t> {
             list.is_links &= statements(line.text, false).is_link();
             list.n_items += 1;
             list.n_ones += usize::from(number == Some(1));
-            list.has_numbers |= matches!(line.kind, LineKind::Item { number: Some(_), .. });
+            list.has_numbers |= item.number().is_some();
             list.has_ids |= item.is_ordered();
             self.last_number = number;
         }
-        self.open.push((line.indent, self.scan.items.len()));
+        self.open.push((line.indent, item.ix));
         self.scan.items.push(item);
         self.scan.push_detail(self.section, line);
     }
@@ -327,11 +311,10 @@ impl<'t> OutlineScan<'t> {
         if let Some(section) = section.filter(|_| is_intro) {
             self.intros.entry(section).or_default().push((line.text, line.at));
         }
-        let item = self.items.len().checked_sub(1);
-        let is_own = |ix: &usize| self.items.get(*ix).is_some_and(|item| item.line.at == line.at);
+        let item = self.items.last().filter(|item| item.line.at == line.at);
         self.details.push(ItemDetail {
             section,
-            item: item.filter(is_own),
+            item: item.map(|item| item.ix),
             text: line.text,
             at: line.at,
         });
@@ -352,14 +335,43 @@ impl<'t> OutlineScan<'t> {
         }
     }
 
-    /// Returns the titles of a section and its parents, the innermost first.
+    /// Returns some items, in order.
+    pub(super) fn items_of(&self, chosen: &BTreeSet<usize>) -> impl Iterator<Item = &ScannedItem<'t>> {
+        chosen.iter().filter_map(|&ix| self.items.get(ix))
+    }
+
+    /// Returns the item above another one.
+    pub(super) fn parent_of(&self, item: &ScannedItem<'_>) -> Option<&ScannedItem<'t>> {
+        item.parent.and_then(|ix| self.items.get(ix))
+    }
+
+    /// Returns the items above another one, the innermost first.
+    pub(super) fn items_above(&self, item: &ScannedItem<'_>) -> impl Iterator<Item = &ScannedItem<'t>> {
+        std::iter::successors(self.parent_of(item), |above| self.parent_of(above))
+    }
+
+    /// Returns whether an item is a task next to chosen ones: at the top of its list if it `may_be` one, and below a chosen item if it is
+    /// no remark on that.
+    pub(super) fn is_chosen(
+        &self,
+        item: &ScannedItem<'_>,
+        chosen: &BTreeSet<usize>,
+        may_be: impl FnOnce() -> bool,
+    ) -> bool {
+        match item.parent {
+            None => !item.is_legend() && may_be(),
+            Some(parent) => chosen.contains(&parent) && self.is_task_below(item, parent),
+        }
+    }
+
+    /// Returns a section and its parents, the innermost first.
+    fn sections_around(&self, section: Option<usize>) -> impl Iterator<Item = &OutlineSection<'t>> {
+        let section = section.and_then(|ix| self.sections.get(ix));
+        std::iter::successors(section, |section| self.sections.get(section.parent?))
+    }
+
     fn titles(&self, section: Option<usize>) -> impl Iterator<Item = &'t str> {
-        let mut next = section;
-        std::iter::from_fn(move || {
-            let section = self.sections.get(next?)?;
-            next = section.parent;
-            Some(section.title)
-        })
+        self.sections_around(section).map(|section| section.title)
     }
 
     /// Returns whether the items of a list can be tasks, by the text before it.
@@ -398,11 +410,14 @@ impl<'t> OutlineScan<'t> {
 
     /// Returns whether a heading or a sentence announces advice, or what can follow the plan.
     pub(super) fn is_aside(&self, list: usize) -> bool {
-        let head = self.lists.get(list);
-        let intro = head
-            .and_then(|head| head.intro)
-            .is_some_and(|(text, _)| is_afterthought(text));
-        intro || head.is_some_and(|head| self.titles(head.section).any(is_afterthought))
+        self.lists.get(list).is_some_and(|head| {
+            let mut texts = head
+                .intro
+                .map(|(text, _)| text)
+                .into_iter()
+                .chain(self.titles(head.section));
+            texts.any(is_afterthought)
+        })
     }
 
     /// Returns where a list stands among the headings.
@@ -434,24 +449,18 @@ impl<'t> OutlineScan<'t> {
     pub(super) fn other_label(&self, list: usize) -> Option<OtherLabel> {
         let head = self.lists.get(list)?;
         if let Some((text, at)) = head.intro.filter(|(text, _)| is_asking(text) || is_other_intro(text)) {
-            let place = Span::new(at, at + text.trim_end().len());
             return Some(OtherLabel {
-                place,
+                place: Span::new(at, at + text.trim_end().len()),
                 is_heading: false,
             });
         }
-        let mut next = head.section;
-        while let Some(section) = next.and_then(|ix| self.sections.get(ix)) {
-            if is_other_heading(section.title) {
-                let place = section.span();
-                return Some(OtherLabel {
-                    place,
-                    is_heading: true,
-                });
-            }
-            next = section.parent;
-        }
-        None
+        let section = self
+            .sections_around(head.section)
+            .find(|section| is_other_heading(section.title))?;
+        Some(OtherLabel {
+            place: section.span(),
+            is_heading: true,
+        })
     }
 
     /// Returns whether a heading or a sentence announces a list as the plan.
@@ -468,16 +477,14 @@ impl<'t> OutlineScan<'t> {
 
     /// Returns whether an item is a criterion of a task, and no task itself.
     pub(super) fn is_criterion(&self, item: &ScannedItem<'_>) -> bool {
-        let mut parent = item.parent.and_then(|ix| self.items.get(ix));
-        while let Some(above) = parent {
-            if is_criteria_label(above.line.text) {
-                return true;
-            }
-            parent = above.parent.and_then(|ix| self.items.get(ix));
-        }
-        let head = self.lists.get(item.list);
-        let intro = head.and_then(|head| head.intro).map_or("", |(text, _)| text);
-        is_criteria_label(intro) || self.titles(item.section).take(1).any(is_criteria_label)
+        let intro = self
+            .lists
+            .get(item.list)
+            .and_then(|head| head.intro)
+            .map(|(text, _)| text);
+        let heading = self.titles(item.section).next();
+        let above = self.items_above(item).map(|above| above.line.text);
+        above.chain(intro).chain(heading).any(is_criteria_label)
     }
 
     /// Returns the paragraph before a list and the heading above it, with their offsets.
@@ -512,10 +519,8 @@ impl<'t> OutlineScan<'t> {
         let has_id = item.is_ordered() && above.is_ordered();
         let title = plain(above.line.text);
         // If every item of a list is a short label, the items below them are the tasks.
-        let are_labels = self
-            .lists
-            .get(above.list)
-            .is_some_and(|list| list.n_labels == list.n_items);
+        let list = self.lists.get(above.list);
+        let are_labels = list.is_some_and(|list| list.n_labels == list.n_items);
         let is_group = is_label(above.line.text) || are_labels && above.parent.is_none() && !above.is_ordered();
         has_id || is_phase(&title) || is_group && !is_label_of_details(&title) && !is_option(item.line.text)
     }
@@ -528,8 +533,28 @@ impl ScannedItem<'_> {
 
     /// Returns whether the item has a number or an id.
     pub(super) fn is_ordered(&self) -> bool {
-        let has_number = matches!(self.line.kind, LineKind::Item { number: Some(_), .. });
-        has_number || read_item(self.line.text, None, 0).task.id.is_some()
+        self.number().is_some() || read_item(self.line.text, None, 0).task.id.is_some()
+    }
+
+    pub(super) fn is_box(&self) -> bool {
+        self.line.checkbox().is_some() || begins_with_symbol(self.line.text)
+    }
+
+    pub(super) fn number(&self) -> Option<&str> {
+        self.line.number()
+    }
+
+    /// Returns whether the item has a star after its box, which marks it as optional.
+    pub(super) fn is_starred(&self) -> bool {
+        self.is_box() && self.line.text.starts_with("* ")
+    }
+
+    pub(super) fn body(&self) -> &str {
+        self.line.text.get(usize::from(self.is_starred())..).unwrap_or("")
+    }
+
+    pub(super) fn body_at(&self) -> usize {
+        self.line.at + usize::from(self.is_starred())
     }
 
     /// Returns whether the item explains a mark: `[P] = can run in parallel`.

@@ -8,7 +8,7 @@ use super::dependency_sentences::{SentenceName, statements};
 use super::item_text::read_item;
 use super::names::one_line;
 use super::phrases::is_left_out;
-use super::raw::{RawGroup, RawPlan, RawTask, Reference};
+use super::raw::{RawGroup, RawPlan, RawTask, Reference, not_understood};
 use super::references::mentions;
 use super::rules::IN_DESCRIPTION;
 use super::task_fields::{
@@ -487,53 +487,48 @@ impl StructureReader {
 
     /// Reads dependencies written as texts apart from the tasks: "T2 depends on T1", "1 → 2".
     fn sentence_edges(&mut self, node: &OutlineNode) {
-        let ids: HashMap<String, usize> = {
-            let ids = self.plan.tasks.iter().enumerate();
-            ids.filter_map(|(ix, raw)| Some((raw.task.id.as_ref()?.to_lowercase(), ix)))
-                .collect()
-        };
-        let mut arrows: Vec<(Reference, Reference)> = Vec::new();
+        let tasks = self.plan.tasks.iter().enumerate();
+        let ids = tasks.filter_map(|(ix, raw)| Some((raw.task.id.as_ref()?.to_lowercase(), ix)));
+        let ids: HashMap<String, usize> = ids.collect();
+        let mut arrows: Vec<(Vec<Reference>, Vec<Reference>)> = Vec::new();
         let nodes = [node].into_iter().chain(node.elements());
         for (text, place) in nodes.filter_map(|node| Some((node.text()?, node.span))) {
             let said = statements(text, true);
+            let references = |names: &[SentenceName]| -> Vec<Reference> {
+                names.iter().map(|name| Reference::certain(&name.text, place)).collect()
+            };
             for link in &said.links {
-                let pairs = link
-                    .after
-                    .iter()
-                    .flat_map(|own| link.before.iter().map(move |on| (own, on)));
-                let certain = |name: &SentenceName| Reference::certain(&name.text, place);
-                let edges = pairs.map(|(own, on)| (certain(own), certain(on)));
+                let (after, before) = (references(&link.after), references(&link.before));
                 match link.is_arrow {
-                    true => arrows.extend(edges),
-                    false => self.plan.edges.extend(edges),
+                    true => arrows.push((after, before)),
+                    false => self.plan.link(&after, &before),
                 }
             }
             if said.links.is_empty() || !said.doubts.is_empty() {
-                let message = format!("`{}` is not understood as a dependency", visible(&one_line(text, 60)));
-                self.plan.guess(place, message);
+                self.plan.guess(place, not_understood(text));
             }
         }
-        let Some(place) = arrows.first().map(|(_, on)| on.place) else {
+        let Some(place) = arrows.first().and_then(|(_, before)| Some(before.first()?.place)) else {
             return;
         };
         // If all arrows point to an earlier task, they point to dependencies.
         let at = |reference: &Reference| ids.get(&reference.text.to_lowercase());
-        let is_reversed = arrows
-            .iter()
-            .all(|(own, on)| at(own).zip(at(on)).is_some_and(|(own, on)| own < on));
-        let message = match is_reversed {
-            true => "an arrow leads from a task to one that it depends on",
-            false => "an arrow leads from a task to one that depends on it",
-        };
-        self.plan.guess(place, message);
-        for (own, on) in arrows {
-            self.plan.edges.push(if is_reversed { (on, own) } else { (own, on) });
+        let leads_back = |own, on| at(own).zip(at(on)).is_some_and(|(own, on)| own < on);
+        let is_reversed = arrows.iter().all(|(after, before)| {
+            let mut pairs = after.iter().flat_map(|own| before.iter().map(move |on| (own, on)));
+            pairs.all(|(own, on)| leads_back(own, on))
+        });
+        self.plan.guess_arrows(place, is_reversed);
+        for (after, before) in arrows {
+            match is_reversed {
+                true => self.plan.link(&before, &after),
+                false => self.plan.link(&after, &before),
+            }
         }
     }
 
     /// Reads lists of ids apart from the tasks, each of which can run after the previous one; only if no task names a dependency.
     fn wave_edges(&mut self, node: &OutlineNode) {
-        const MAX_EDGES: usize = 250_000;
         if self.plan.has_dependencies() {
             return;
         }
@@ -548,17 +543,11 @@ impl StructureReader {
         if !waves.iter().flatten().all(is_known) {
             return;
         }
-        let mut edges = Vec::new();
         for pair in waves.windows(2) {
-            let [before, after] = pair else {
-                continue;
-            };
-            let pairs = after
-                .iter()
-                .flat_map(|own| before.iter().map(move |on| (own.clone(), on.clone())));
-            edges.extend(pairs.take(MAX_EDGES.saturating_sub(edges.len())));
+            if let [before, after] = pair {
+                self.plan.link(after, before);
+            }
         }
-        self.plan.edges.extend(edges);
         let message = "the tasks of each of these lists depend on those of the list before it";
         self.plan.guess(node.span, message);
     }
@@ -577,8 +566,7 @@ impl StructureReader {
             self.sentence_edges(&member.value);
             for own in member.value.members() {
                 let owner = Reference::certain(own.key.trim(), own.key_span);
-                let on = references_of(&own.value).into_iter();
-                self.plan.edges.extend(on.map(|on| (owner.clone(), on)));
+                self.plan.link(&[owner], &references_of(&own.value));
             }
             for element in member.value.elements() {
                 let owner = end(element, &["task", "taskid", "id", "issueid", "node"]);
@@ -586,7 +574,7 @@ impl StructureReader {
                     .flat_map(|member| references_of(&member.value))
                     .collect();
                 if let Some(owner) = owner.filter(|_| !on.is_empty()) {
-                    self.plan.edges.extend(on.into_iter().map(|on| (owner.clone(), on)));
+                    self.plan.link(&[owner], &on);
                     continue;
                 }
                 let ends = match element.elements() {

@@ -5,14 +5,13 @@ use std::collections::HashSet;
 use super::dependency_sentences::{Link, SentenceName, arrows_lead_to_dependencies, statements};
 use super::index::{Index, NameLookup};
 use super::markdown_lines::{LineKind, MarkdownLine};
-use super::names::{one_line, plain};
+use super::names::plain;
 use super::phrases::{is_bold_heading, says_independent};
-use super::raw::{RawPlan, RawTask, Reference};
+use super::raw::{RawPlan, Reference, not_understood};
 use super::rules::AMBIGUOUS;
+use super::words::{has_any, starts_with_any};
 use crate::diagnostic::Diagnostic;
 use crate::text::{Span, visible};
-
-const MAX_EDGES: usize = 250_000;
 
 /// The longest text that is compared with titles.
 const MAX_TITLE: usize = 120;
@@ -33,6 +32,8 @@ enum TextPart {
 /// Refused where a section of dependencies names tasks and is not understood, and nothing else is written.
 pub(super) fn add_links(plan: &mut RawPlan, lines: &[MarkdownLine<'_>], text: &str) -> Result<(), Vec<Diagnostic>> {
     let index = Index::new(plan);
+    let tasks = plan.tasks.iter().map(|raw| raw.task.place.start);
+    let places: HashSet<u32> = tasks.chain(plan.groups.iter().map(|group| group.place.start)).collect();
     let mut reader = LinkReader {
         plan,
         index: &index,
@@ -42,15 +43,15 @@ pub(super) fn add_links(plan: &mut RawPlan, lines: &[MarkdownLine<'_>], text: &s
         doubts: Vec::new(),
         independent: None,
     };
-    let places: HashSet<u32> = {
-        let tasks = reader.plan.tasks.iter().map(|raw| raw.task.place.start);
-        tasks
-            .chain(reader.plan.groups.iter().map(|group| group.place.start))
-            .collect()
-    };
     reader.read(lines, &places);
-    let (mut links, ordered, parallel, doubts) = (reader.links, reader.ordered, reader.parallel, reader.doubts);
-    let independent = reader.independent;
+    let LinkReader {
+        mut links,
+        ordered,
+        parallel,
+        doubts,
+        independent,
+        ..
+    } = reader;
     let has_others = plan.has_dependencies();
     if links.is_empty() && !has_others {
         links = ordered;
@@ -64,15 +65,11 @@ pub(super) fn add_links(plan: &mut RawPlan, lines: &[MarkdownLine<'_>], text: &s
         return Err(vec![found.with_help("write it as `T2 depends on T1`, or remove it")]);
     }
     for (place, _) in doubts.iter().take(20) {
-        let words = text.get(place.range()).unwrap_or("");
-        let message = format!("`{}` is not understood as a dependency", visible(&one_line(words, 60)));
-        plan.guess(*place, message);
+        plan.guess(*place, not_understood(text.get(place.range()).unwrap_or("")));
     }
     if let Some(place) = independent.filter(|_| is_alone) {
-        plan.guess(
-            place,
-            "the text says that the tasks are independent: none depends on another",
-        );
+        let message = "the text says that the tasks are independent: none depends on another";
+        plan.guess(place, message);
         plan.is_unordered = true;
     }
     for task in parallel.into_iter().filter(|_| is_alone) {
@@ -87,41 +84,32 @@ pub(super) fn add_links(plan: &mut RawPlan, lines: &[MarkdownLine<'_>], text: &s
 pub(super) fn add_said_links(plan: &mut RawPlan, lines: &[MarkdownLine<'_>]) {
     let index = Index::new(plan);
     let has_ids = plan.tasks.iter().all(|raw| raw.task.id.is_some());
-    let own: HashSet<(usize, usize)> = {
-        let on = |(ix, raw): (usize, &RawTask)| {
-            let tasks = raw.dependencies.iter().flatten();
-            let tasks = tasks
-                .filter_map(|name| one_task(plan, &index, name))
-                .map(move |on| (ix, on));
-            tasks.collect::<Vec<_>>()
-        };
-        plan.tasks.iter().enumerate().flat_map(on).collect()
-    };
+    let mut own: HashSet<(usize, usize)> = HashSet::new();
+    for (task_ix, raw) in plan.tasks.iter().enumerate() {
+        let tasks = raw.dependencies.iter().flatten();
+        own.extend(tasks.filter_map(|name| Some((task_ix, index.find_apart(name).certain_task()?))));
+    }
     let mut added = Vec::new();
     for line in lines.iter().filter(|line| line.kind == LineKind::Text && has_ids) {
-        let lower = line.text.to_ascii_lowercase();
-        if !["depends on", "depend on"].iter().any(|verb| lower.contains(verb)) {
+        if !has_any(&line.text.to_ascii_lowercase(), &["depends on", "depend on"]) {
             continue;
         }
-        let links = statements(line.text, false)
-            .links
-            .into_iter()
-            .filter(|link| !link.is_arrow);
-        for link in links {
-            for (after, before) in link
+        let said = statements(line.text, false);
+        for link in said.links.iter().filter(|link| !link.is_arrow) {
+            let names = link
                 .after
                 .iter()
-                .flat_map(|after| link.before.iter().map(move |before| (after, before)))
-            {
+                .flat_map(|after| link.before.iter().map(move |before| (after, before)));
+            for (after, before) in names {
                 let (after, before) = (reference(after, line.at), reference(before, line.at));
-                let ends = one_task(plan, &index, &after).zip(one_task(plan, &index, &before));
+                let task = |name| index.find_apart(name).certain_task();
+                let ends = task(&after).zip(task(&before));
                 if ends.is_some_and(|(owner, on)| owner != on && !own.contains(&(owner, on))) {
                     added.push((after, before));
                 }
             }
         }
     }
-    added.truncate(MAX_EDGES);
     for (owner, on) in added {
         let message = format!(
             "`{}` depends on `{}`, as the text adds",
@@ -129,19 +117,7 @@ pub(super) fn add_said_links(plan: &mut RawPlan, lines: &[MarkdownLine<'_>]) {
             visible(&on.text)
         );
         plan.guess(owner.place, message);
-        plan.edges.push((owner, on));
-    }
-}
-
-/// Returns the task that a name certainly means.
-fn one_task(plan: &RawPlan, index: &Index, name: &Reference) -> Option<usize> {
-    match index.find(plan, name, plan.tasks.len(), 1) {
-        NameLookup::Tasks {
-            tasks,
-            guess: None,
-            by_place: false,
-        } if tasks.len() == 1 => tasks.first().copied(),
-        _ => None,
+        plan.link(&[owner], &[on]);
     }
 }
 
@@ -153,23 +129,13 @@ fn add_edges(plan: &mut RawPlan, links: &[Resolved], is_said: bool) {
         first(&link.before_tasks) > first(&link.after_tasks)
     };
     let is_reversed = is_said || !arrows.is_empty() && arrows.iter().all(leads_back);
-    if let Some(place) = arrows.first().map(|link| link.place) {
-        let message = match is_reversed {
-            true => "an arrow leads from a task to one that it depends on",
-            false => "an arrow leads from a task to one that depends on it",
-        };
-        plan.guess(place, message);
+    if let Some(link) = arrows.first() {
+        plan.guess_arrows(link.place, is_reversed);
     }
     for link in links {
-        let (after, before) = match link.is_arrow && is_reversed {
-            true => (&link.before, &link.after),
-            false => (&link.after, &link.before),
-        };
-        // Edges beyond the limit of a plan are refused later.
-        let n_left = MAX_EDGES.saturating_sub(plan.edges.len());
-        let pairs = after.iter().flat_map(|owner| before.iter().map(move |on| (owner, on)));
-        for (owner, on) in pairs.take(n_left) {
-            plan.edges.push((owner.clone(), on.clone()));
+        match link.is_arrow && is_reversed {
+            true => plan.link(&link.before, &link.after),
+            false => plan.link(&link.after, &link.before),
         }
     }
 }
@@ -295,19 +261,15 @@ impl LinkReader<'_> {
             return None;
         }
         // The sentence belongs to no task.
-        let owner = self.plan.tasks.len();
-        match self.index.find(self.plan, &reference(name, at), owner, 1) {
-            NameLookup::Tasks {
-                tasks,
-                guess: None,
-                by_place: false,
-            } if !tasks.is_empty() => Some(tasks),
-            NameLookup::Tasks {
-                tasks, by_place: true, ..
-            } if name.is_id => Some(tasks),
+        let found = self.index.find_apart(&reference(name, at));
+        if let Some(tasks) = found.certain().filter(|tasks| !tasks.is_empty()) {
+            return Some(tasks.to_vec());
+        }
+        match found {
+            NameLookup::Tasks(named) if name.is_id => Some(named.tasks).filter(|_| named.by_place),
             // Words of only one title: the guess is noted when the plan is resolved.
-            NameLookup::Tasks { tasks, .. } if !name.is_id && tasks.len() == 1 => Some(tasks),
-            NameLookup::Group(group) => self.index.members.get(group).cloned(),
+            NameLookup::Tasks(named) => Some(named.tasks).filter(|tasks| tasks.len() == 1),
+            NameLookup::Group(group) => Some(self.index.members_of(group).to_vec()),
             _ => None,
         }
     }
@@ -372,25 +334,13 @@ fn words_with_digits(text: &str) -> usize {
 fn part_of(title: &str) -> TextPart {
     let lower = plain(title).to_lowercase();
     let bare = lower.trim_start_matches(|c: char| !c.is_alphabetic());
-    let parts: [(TextPart, &[&str]); 3] = [
-        (
-            TextPart::Dependencies,
-            &["dependenc", "task dependenc", "blocking", "ordering constraint"],
-        ),
-        (
-            TextPart::Order,
-            &[
-                "execution order",
-                "order",
-                "suggested order",
-                "recommended order",
-                "implementation order",
-            ],
-        ),
+    #[rustfmt::skip]
+    const PARTS: [(TextPart, &[&str]); 3] = [
+        (TextPart::Dependencies, &["dependenc", "task dependenc", "blocking", "ordering constraint"]),
+        (TextPart::Order, &["execution order", "order", "suggested order", "recommended order", "implementation order"]),
         (TextPart::Other, &["critical path", "example", "parallel example"]),
     ];
-    let mut parts = parts.iter();
-    let part = parts.find(|(_, starts)| starts.iter().any(|start| bare.starts_with(start)));
+    let part = PARTS.iter().find(|(_, starts)| starts_with_any(bare, starts));
     part.map_or(TextPart::Prose, |(part, _)| *part)
 }
 
