@@ -9,7 +9,7 @@ use crate::clock;
 use crate::config::{Agent, AttemptLimits, Channel, Fillings};
 use crate::fence::Fence;
 use crate::redaction::Redaction;
-use crate::worker::{ProcessMark, Spec, Stdin};
+use crate::worker::{ProcessLimits, ProcessMark, ProcessSpec, Stdin};
 
 /// The inputs of an agent's process.
 pub(crate) struct AgentProcess<'a> {
@@ -42,13 +42,13 @@ pub(crate) struct AgentFiles {
 
 impl AgentProcess<'_> {
     /// Returns the process to start.
-    pub(crate) fn spec(self) -> Spec {
+    pub(crate) fn spec(self) -> ProcessSpec {
         let own = [
             ("PLANWRIGHT_RESULT", self.files.result.clone().into_os_string()),
             (caller::FOLDER, self.folder.to_owned().into_os_string()),
         ];
         let own = own.map(|(name, value)| (OsString::from(name), value));
-        Spec {
+        ProcessSpec {
             arguments: self.arguments(),
             folder: self.folder.to_owned(),
             // The last value of a variable wins.
@@ -62,9 +62,11 @@ impl AgentProcess<'_> {
             max_log_bytes: self.limits.log_bytes,
             redaction: self.redaction,
             streams_output: true,
-            wall_limit: Some(clock::real(self.limits.wall)),
-            silence_limit: Some(clock::real(self.limits.silence)),
-            grace: self.limits.grace,
+            limits: ProcessLimits {
+                wall: Some(clock::real(self.limits.wall)),
+                silence: Some(clock::real(self.limits.silence)),
+                grace: self.limits.grace,
+            },
             fence: self.fence,
         }
     }

@@ -187,7 +187,7 @@ fn approve_landing(
         let approved = review.approval(task, Some(commit.clone()));
         add_to_log(files, place, run, &clock::now(), &[RunEvent::Approved(approved)])?;
     }
-    let conditions = RunState::of(&records(files, &run.log())?).conditions;
+    let conditions = RunState::of(&records(files, &run.log())?).settings.fixed;
     Ok(Reviewed::ToLand {
         task: task.to_owned(),
         commit,
@@ -448,7 +448,7 @@ fn nothing_waits(task: &str, words: &BTreeMap<String, LastReviewEvent>) -> Revie
 }
 
 fn last_words(state: &RunState) -> BTreeMap<String, LastReviewEvent> {
-    let tasks = state.tasks().iter().filter(|task| !task.is_removed);
+    let tasks = state.tasks().iter().filter(|task| !task.plan_file.is_removed);
     // A task that only waited for its agent has no such record.
     let known = tasks.filter(|task| task.state != TaskState::Resting || !task.attempts.is_empty());
     known.map(|task| (task.task.clone(), word_of(task))).collect()
@@ -461,7 +461,7 @@ fn word_of(task: &TaskRun) -> LastReviewEvent {
     let last = task.last().cloned().unwrap_or_default();
     LastReviewEvent::Review(ReviewedWork {
         attempt: last.attempt,
-        since: task.changed_at.clone(),
+        since: task.plan_file.changed_at.clone(),
         output: last.report.output,
         files: last.report.files,
         held: task.held_work(),

@@ -85,14 +85,15 @@ impl RunControl {
     /// Returns why the request is not needed, if so.
     fn is_met(self, run_state: &RunState) -> Option<&'static str> {
         match self {
-            RunControl::Pause if run_state.stopping.is_some() => Some("is stopping: nothing new starts any more"),
+            RunControl::Pause if run_state.halt.stopping.is_some() => Some("is stopping: nothing new starts any more"),
             // A run that paused by itself resumes by itself, unless a user pauses it too.
             RunControl::Pause => run_state
+                .halt
                 .paused
                 .as_ref()
                 .filter(|paused| !is_own(paused))
                 .map(|_| "is paused already"),
-            RunControl::Resume => match &run_state.paused {
+            RunControl::Resume => match &run_state.halt.paused {
                 None => Some("is not paused"),
                 Some(paused) if is_own(paused) => {
                     Some("waits until the plan file is fixed, and continues by itself then: see `planwright check`")
@@ -100,6 +101,7 @@ impl RunControl {
                 Some(_) => None,
             },
             RunControl::Stop => run_state
+                .halt
                 .stopping
                 .as_ref()
                 .map(|_| "is stopping already; --now ends what runs too"),
@@ -142,7 +144,7 @@ pub fn control(workspace: &Workspace, request: &ControlRunRequest) -> Result<Con
     for record in all(&mut follower)? {
         run_state.apply(&record);
     }
-    if control == RunControl::Resume && run_state.stopping.is_some() {
+    if control == RunControl::Resume && run_state.halt.stopping.is_some() {
         return Err(Failure::problem(
             format!("run {} is stopping, and starts nothing any more", run.place.id()),
             "`planwright run` continues the plan once it has ended",

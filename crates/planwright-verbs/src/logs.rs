@@ -155,7 +155,7 @@ pub fn read_log(
         }
         LogPart::Following => follow(&run, task, attempt.attempt, &place.output(), receive),
         LogPart::Prompt => read_existing(&place.prompt(), &missing("prompt"), receive),
-        LogPart::Fence if attempt.fence.is_none() => Err(Failure::problem(
+        LogPart::Fence if attempt.process.fence.is_none() => Err(Failure::problem(
             format!(
                 "{} was not fenced in attempt {} of run {}",
                 cut(&shown_name(task), 60),
@@ -280,7 +280,7 @@ fn logged(run: &SeenRun, task: &TaskRun) -> LoggedTask {
             agent: attempt.agent.clone(),
             started: attempt.times.started.clone(),
             outcome: attempt.outcome.as_ref().map(|outcome| outcome.to_string()),
-            fence: attempt.fence.clone(),
+            fence: attempt.process.fence.clone(),
             policy: existing(place.fence()),
             n_bytes: size(&place.output()),
             output: existing(place.output()),

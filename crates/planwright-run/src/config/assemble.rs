@@ -12,7 +12,7 @@ use super::read::{Command, ConfigLevel, ConfigReading, SettingValue, WrittenSett
 use super::rules::{CONFIG_LOOSENED, CONFIG_MISSING, CONFIG_UNKNOWN_KEY, CONFIG_UNREADABLE, CONFIG_VALUE};
 use super::value::{TomlNode, TomlValue, parse};
 use super::{
-    AttemptLimits, Budget, CheckCommands, CheckoutConfig, Cleaning, Config, ConfigSource, Configuration,
+    AttemptLimits, Budget, BudgetConfig, CheckCommands, CheckoutConfig, Cleaning, Config, ConfigSource, Configuration,
     CriterionPattern, CriterionRule, FenceConfig, FenceMode, IsolationSetting, KeepLimits, LandingConfig, LandingStyle,
     NoChanges, OnBaseline, OnInterrupted, OnProtected, PlanningConfig, RetryConfig, RunConfig, SettingOrigin,
     SourceKind, Verify, units,
@@ -368,8 +368,10 @@ impl Assembly {
                 grace: self.duration_or("run.grace"),
                 log_bytes: self.size_or("run.log_cap"),
             },
-            budget: self.budget("run.budget"),
-            task_budget: self.budget("run.task_budget"),
+            budgets: BudgetConfig {
+                run: self.budget("run.budget"),
+                task: self.budget("run.task_budget"),
+            },
             fence: self.fence(),
             checkouts: self.checkouts(),
             landing: LandingConfig {

@@ -97,9 +97,7 @@ pub struct RunConfig {
     pub slots: Option<u32>,
     pub retry: RetryConfig,
     pub limits: AttemptLimits,
-    /// The budget of a run, kept when it is resumed.
-    pub budget: Budget,
-    pub task_budget: Budget,
+    pub budgets: BudgetConfig,
     pub fence: FenceConfig,
     pub checkouts: CheckoutConfig,
     pub landing: LandingConfig,
@@ -161,6 +159,14 @@ pub struct LandingConfig {
     pub hooks: bool,
     /// Patterns of files that must land although git ignores them.
     pub keep_ignored: Vec<String>,
+}
+
+#[derive(Clone, Debug)]
+pub struct BudgetConfig {
+    /// The budget of a run, kept when it is resumed.
+    pub run: Budget,
+    /// The budget of each task.
+    pub task: Budget,
 }
 
 /// What may be spent before no new attempt starts.

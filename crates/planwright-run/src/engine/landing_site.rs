@@ -109,7 +109,7 @@ impl LandingSite {
         let base = format!("base/{}", self.run);
         self.repository.keep(&base, start).map_err(failed)?;
         let mut remarks = self.places.preparation.remarks.clone();
-        if request.options.asked.include_uncommitted {
+        if request.options.flags.include_uncommitted {
             remarks.extend(self.take_uncommitted()?);
         }
         self.target.hold().map_err(failed)?;

@@ -9,7 +9,7 @@ use crate::faults;
 use crate::files::{DiskFiles, write_own};
 use crate::journal::Receipt;
 use crate::layout::{PlanKey, STATE_FOLDER, make_state_folder, refuse_links};
-use crate::worker::{EndedProcess, Spec, StartError, StopManner, WorkerEvent, Workers, end, orphans};
+use crate::worker::{EndedProcess, ProcessSpec, StartError, StopManner, WorkerEvent, Workers, end, orphans};
 
 /// The longest time until an interrupt is noticed.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -109,7 +109,7 @@ pub fn run_all(
 }
 
 /// Runs a command to its end; none if it was interrupted.
-fn run(workers: &mut Workers, spec: &Spec, watch: &mut dyn Watch) -> Result<Option<EndedProcess>, StartError> {
+fn run(workers: &mut Workers, spec: &ProcessSpec, watch: &mut dyn Watch) -> Result<Option<EndedProcess>, StartError> {
     const KEY: u64 = 0;
     workers.start(KEY, spec)?;
     let mut was_interrupted = false;
@@ -125,7 +125,7 @@ fn run(workers: &mut Workers, spec: &Spec, watch: &mut dyn Watch) -> Result<Opti
         if let Some(ended) = ended {
             if ended.was_outlived {
                 // A server that a test left running would disturb the next one.
-                end(&spec.mark, &orphans(&spec.mark, &[]), spec.grace);
+                end(&spec.mark, &orphans(&spec.mark, &[]), spec.limits.grace);
             }
             return Ok((!was_interrupted).then_some(ended));
         }

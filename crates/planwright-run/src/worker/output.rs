@@ -3,7 +3,7 @@
 use std::io::{self, PipeReader, Read as _};
 use std::time::{Duration, Instant};
 
-use super::Spec;
+use super::ProcessSpec;
 use super::log::OutputLog;
 use super::recent::Recent;
 use crate::redaction::RedactionStream;
@@ -32,7 +32,7 @@ pub(super) struct ProcessOutput {
 }
 
 impl ProcessOutput {
-    pub(super) fn new(pipe: PipeReader, log: OutputLog, spec: &Spec, started: Instant) -> Self {
+    pub(super) fn new(pipe: PipeReader, log: OutputLog, spec: &ProcessSpec, started: Instant) -> Self {
         ProcessOutput {
             pipe: Some(pipe),
             log,

@@ -130,11 +130,11 @@ fn every_setting_is_read() {
         [run.retry.backoff, run.limits.wall, run.limits.silence, run.limits.grace].map(|length| length.as_secs());
     assert_eq!(seconds, [5, 5_400, 300, 2]);
     assert_eq!(
-        (run.budget.cost, run.budget.tokens, run.limits.log_bytes),
+        (run.budgets.run.cost, run.budgets.run.tokens, run.limits.log_bytes),
         (Some(5.0), Some(2_000_000), 1 << 20)
     );
     assert_eq!(
-        (run.budget.attempts, run.budget.duration),
+        (run.budgets.run.attempts, run.budgets.run.duration),
         (Some(40), Some(Duration::from_secs(8 * 3_600)))
     );
     let of_task = Budget {
@@ -143,7 +143,7 @@ fn every_setting_is_read() {
         attempts: Some(3),
         duration: Some(Duration::from_secs(5_400)),
     };
-    assert_eq!(run.task_budget, of_task);
+    assert_eq!(run.budgets.task, of_task);
     assert_eq!(run.checkouts.isolation, IsolationSetting::Checkouts);
     assert_eq!(run.types["test"], "codex");
     let verify = &config.verify;

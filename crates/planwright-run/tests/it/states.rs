@@ -220,7 +220,7 @@ fn reviews_skips_pauses_and_remarks_are_recorded() {
     let paused = state_of(events.clone());
     assert_eq!((state(&paused, "a"), state(&paused, "b")), ("review", "skipped"));
     assert_eq!(
-        paused.paused.as_ref().and_then(|asked| asked.by.as_deref()),
+        paused.halt.paused.as_ref().and_then(|asked| asked.by.as_deref()),
         Some("ann")
     );
     assert_eq!(paused.remarks.len(), 1);
@@ -231,7 +231,7 @@ fn reviews_skips_pauses_and_remarks_are_recorded() {
         ..ApprovalRecord::default()
     }));
     let approved = state_of(events);
-    assert_eq!((state(&approved, "a"), approved.paused.is_none()), ("done", true));
+    assert_eq!((state(&approved, "a"), approved.halt.paused.is_none()), ("done", true));
     assert_eq!((approved.counts.n_skipped, approved.n_left()), (1, 1));
 }
 

@@ -482,7 +482,7 @@ fn run_of(workspace: &Workspace, what: Option<&str>) -> Result<(SeenRun, RunStat
     };
     let run = RunScope::of(workspace, None)?.run(Some(id))?;
     let (state, _) = judged(&run)?;
-    match state.conditions.clone() {
+    match state.settings.fixed.clone() {
         Some(conditions) => Ok((run, state, conditions)),
         None => Err(Failure::problem(
             "the tasks of that run shared the folder: there is nothing to land",
@@ -499,7 +499,7 @@ fn newest_run(scope: &RunScope) -> Result<(SeenRun, RunState, FixedSettings)> {
             continue;
         };
         has_run = true;
-        if let Some(conditions) = state.conditions.clone().filter(|conditions| !conditions.is_current) {
+        if let Some(conditions) = state.settings.fixed.clone().filter(|conditions| !conditions.is_current) {
             if let RunStatus::Running { pid } = standing {
                 return Err(Failure::problem(
                     format!("the run continues (process {pid})"),

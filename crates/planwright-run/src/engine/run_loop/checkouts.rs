@@ -412,7 +412,7 @@ impl RunLoop<'_> {
             attempt: attempt.number,
             files,
         }))?;
-        Ok(self.request.options.asked.strict_files.then_some(why))
+        Ok(self.request.options.flags.strict_files.then_some(why))
     }
 }
 

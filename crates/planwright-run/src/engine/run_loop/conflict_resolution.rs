@@ -125,7 +125,7 @@ impl RunLoop<'_> {
     fn n_resolutions(&self, attempt: &RunningAttempt) -> u32 {
         let task = self.state().task_of_attempt(&attempt.name, attempt.number);
         let made = task.into_iter().flat_map(|task| &task.attempts);
-        made.filter_map(|attempt| attempt.resolution).max().unwrap_or(0)
+        made.filter_map(|attempt| attempt.landing.resolution).max().unwrap_or(0)
     }
 
     /// Handles a failed attempt to resolve a conflict: the next one gets the same conflict, up to a limit.

@@ -79,7 +79,7 @@ impl RunLoop<'_> {
         self.write_plan()?;
         let named = ask.task.as_deref().and_then(|name| self.snapshot.named(name).ok());
         if let Some(task) = named.filter(|&task| self.phase(task) == Phase::Review) {
-            let by = ask.by.clone().or_else(|| self.request.options.asked.by.clone());
+            let by = ask.by.clone().or_else(|| self.request.options.flags.by.clone());
             let by = by.unwrap_or_else(user);
             match approves {
                 true => self.approved(task, ask, by)?,

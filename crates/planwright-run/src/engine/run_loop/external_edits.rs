@@ -397,7 +397,7 @@ impl RunLoop<'_> {
         let come: Vec<&str> = come.map(|(task, _)| new.name(task)).collect();
         // The state of the run follows its tasks by these records.
         let was_found = |name: &str| {
-            let found = self.state().found.as_ref();
+            let found = self.state().found_states();
             found.is_some_and(|found| found.contains_key(name))
         };
         let is_known = |name: &str| self.state().task(name).is_some() || was_found(name);

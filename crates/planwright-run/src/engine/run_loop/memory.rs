@@ -26,8 +26,10 @@ impl Memory {
             };
             let known = |text: &Option<String>| text.clone().map(|text| (task, text));
             match found.progress() {
-                WorkProgress::Done | WorkProgress::Review => memory.outputs.extend(known(&found.run.output)),
-                WorkProgress::Failed | WorkProgress::Resting => memory.failures.extend(known(&found.run.failure)),
+                WorkProgress::Done | WorkProgress::Review => memory.outputs.extend(known(&found.run.results.output)),
+                WorkProgress::Failed | WorkProgress::Resting => {
+                    memory.failures.extend(known(&found.run.results.failure))
+                }
                 WorkProgress::Unknown | WorkProgress::Running => {}
             }
         }
@@ -68,14 +70,14 @@ impl Memory {
 impl RunLoop<'_> {
     pub(super) fn output_of(&self, task: u32) -> Option<&str> {
         let run = self.state().task(self.snapshot.name(task));
-        let own = run.and_then(|run| run.output.as_deref());
+        let own = run.and_then(|run| run.results.output.as_deref());
         own.or_else(|| self.agents.memory.outputs.get(&task).map(String::as_str))
     }
 
     /// Returns why the last attempt at a task failed, in this run or an earlier one.
     pub(super) fn failure_of(&self, task: u32) -> Option<&str> {
         let run = self.state().task(self.snapshot.name(task));
-        let own = run.and_then(|run| run.failure.as_deref());
+        let own = run.and_then(|run| run.results.failure.as_deref());
         own.or_else(|| self.agents.memory.failures.get(&task).map(String::as_str))
     }
 }

@@ -15,7 +15,7 @@ use super::super::baseline::Baseline;
 use super::super::isolation::Isolation;
 use super::super::landing_site::LandingSite;
 use super::super::leftovers::Leftovers;
-use super::super::prepare::{lay_out, prepare, template_of, wanted_tasks};
+use super::super::prepare::{PreparedTasks, prepare, prepare_tasks, template_of, wanted_tasks};
 use super::super::recovery::{Recovered, RecoveredTask};
 use super::super::status_updates::VERB;
 use super::super::{PlanSnapshot, PreparedRun, RunError, RunRequest, Watcher};
@@ -159,7 +159,7 @@ impl<'a> Startup<'a> {
         interrupts: &AtomicU32,
         watcher: &mut dyn Watcher,
     ) -> Result<(), RunError> {
-        let has_work = self.plan.jobs.iter().any(is_to_run) && self.log.state.counts.n_attempts == 0;
+        let has_work = self.plan.tasks.jobs.iter().any(is_to_run) && self.log.state.counts.n_attempts == 0;
         if !has_work || self.request.options.lands_only {
             return Ok(());
         }
@@ -183,8 +183,8 @@ impl<'a> Startup<'a> {
 
     /// Sets how often tasks may still be tried, and which of them wait for a review.
     fn set_attempts(&mut self) {
-        let PreparedRun { snapshot, jobs, .. } = &mut self.plan;
-        for (task, job) in jobs.iter_mut().enumerate() {
+        let PreparedRun { snapshot, tasks, .. } = &mut self.plan;
+        for (task, job) in tasks.jobs.iter_mut().enumerate() {
             let name = snapshot.name(task as u32);
             // Attempts that a rate limit or a broken agent ended do not count.
             let n_tried = self.log.state.task(name).map_or(0, |run| run.n_attempts_that_count());
@@ -205,14 +205,14 @@ impl<'a> Startup<'a> {
 
     /// Returns which tasks belong to the run: those selected, and those that its interrupted part had started.
     fn in_scope(&self) -> Vec<bool> {
-        let PreparedRun { snapshot, jobs, .. } = &self.plan;
+        let PreparedRun { snapshot, tasks, .. } = &self.plan;
         let skipped: HashSet<&str> = self.reconciled.events.iter().filter_map(skipped_by).collect();
         let is_in_scope = |(task, job): (usize, &Job)| {
             let name = snapshot.name(task as u32);
             let is_part = self.log.state.task(name).is_some() || skipped.contains(name);
             is_to_run(job) || (job.is_wanted && is_part)
         };
-        jobs.iter().enumerate().map(is_in_scope).collect()
+        tasks.jobs.iter().enumerate().map(is_in_scope).collect()
     }
 
     fn begun(&self, in_scope: &[bool]) -> RunStartRecord {
@@ -222,7 +222,7 @@ impl<'a> Startup<'a> {
         let earlier = match continues {
             true => state.earlier.clone(),
             // The expenses of a run that a signal ended count: the same work is resumed.
-            false => options.earlier.with(self.recovered.spent_before_signal()),
+            false => options.replanning.earlier.with(self.recovered.spent_before_signal()),
         };
         RunStartRecord {
             run: self.log.place.id().to_owned(),
@@ -230,17 +230,17 @@ impl<'a> Startup<'a> {
             start_time: worker::own_start_time(),
             slots: most_slots(self.plan.policy.slots),
             n_tasks: in_scope.iter().filter(|is_in| **is_in).count() as u64,
-            by: options.asked.by.clone(),
+            by: options.flags.by.clone(),
             isolation: Some(self.workplace.mode()),
             // The log of a resumed run may have it already.
             config: Some(&options.config_text)
-                .filter(|text| state.config.as_ref() != Some(*text))
+                .filter(|text| state.settings.config.as_ref() != Some(*text))
                 .cloned(),
             conditions: self.workplace.conditions().cloned(),
             workspace: workspace_folder(&snapshot.place().root),
             continues,
             earlier: Some(earlier).filter(|earlier| *earlier != Spent::default()),
-            replanned: options.replanned.clone(),
+            replanned: options.replanning.origin.clone(),
             states: Some(states_of(snapshot)),
             to_skip: Some(to_skip(snapshot, &self.reconciled)),
         }
@@ -268,7 +268,7 @@ impl<'a> Startup<'a> {
         let unlanded = self.recovered.tasks().filter(|(name, task)| !is_void(name, task));
         let unlanded = unlanded.filter_map(|(name, task)| Some((number(name)?, task.unlanded()?)));
         let waits = |task: &u32| {
-            let job = self.plan.jobs.get(*task as usize);
+            let job = self.plan.tasks.jobs.get(*task as usize);
             job.is_some_and(|job| job.awaits_review)
         };
         let held = self.recovered.tasks();
@@ -294,10 +294,8 @@ impl<'a> Startup<'a> {
         let memory = Memory::of(&self.recovered, &self.plan.snapshot);
         let PreparedRun {
             snapshot,
-            jobs,
-            agents,
+            tasks: PreparedTasks { jobs, agents, graph },
             policy,
-            graph,
             fencing,
             ..
         } = self.plan;
@@ -405,25 +403,24 @@ fn open_plan(
         let approved = approve(request, &mut plan.snapshot, now)?;
         plan.remarks.push(RemarkRecord::new(approved));
     }
-    let wanted: Vec<bool> = plan.jobs.iter().map(|job| job.is_wanted).collect();
+    let wanted: Vec<bool> = plan.tasks.jobs.iter().map(|job| job.is_wanted).collect();
     let reconciled = reconcile(request, &mut plan.snapshot, recovered, &wanted)?;
     plan.remarks.extend(reconciled.remarks.iter().cloned());
     if plan.must_approve || reconciled.has_written {
         // Failed or skipped tasks may be pending now.
-        let laid_out = lay_out(request, &plan.snapshot, &[])?;
-        (plan.jobs, plan.agents) = (laid_out.jobs, laid_out.choice.agents);
+        (plan.tasks, _) = prepare_tasks(request, &plan.snapshot, &[])?;
     }
     let snapshot = &plan.snapshot;
     if !reconciled.not_skipped.is_empty() {
         let restricted = wanted_tasks(request, snapshot)?;
-        for (task, job) in (0..).zip(&mut plan.jobs) {
+        for (task, job) in (0..).zip(&mut plan.tasks.jobs) {
             if reconciled.not_skipped.iter().any(|name| name == snapshot.name(task)) {
                 job.is_wanted = restricted.get(task as usize) == Some(&true);
                 job.state = snapshot.state(task);
             }
         }
-        let wanted: Vec<bool> = plan.jobs.iter().map(|job| job.is_wanted).collect();
-        plan.agents = choose_agents(request, snapshot.plan(), &wanted)?.agents;
+        let wanted: Vec<bool> = plan.tasks.jobs.iter().map(|job| job.is_wanted).collect();
+        plan.tasks.agents = choose_agents(request, snapshot.plan(), &wanted)?.agents;
     }
     Ok(reconciled)
 }
@@ -458,7 +455,7 @@ fn over_budget(request: &RunRequest<'_>, state: &RunState, earlier: Option<&Spen
     if let Some(earlier) = earlier {
         spent = spent.with(earlier);
     }
-    spent.over_run(&request.config.run.budget)
+    spent.over_run(&request.config.run.budgets.run)
 }
 
 fn resume(place: &RunPlace) -> Result<Resumed<'static>, RunError> {
@@ -478,7 +475,7 @@ fn open_workplace(
 ) -> Result<(WorkLocation, Vec<String>), RunError> {
     if isolation.mode == IsolationMode::Shared {
         let repository = Repository::around(&snapshot.place().root).ok().flatten();
-        let has_branch = request.options.asked.branch.is_some();
+        let has_branch = request.options.flags.branch.is_some();
         let remark = has_branch.then(|| "tasks share the folder, so that --branch has no effect".to_owned());
         return Ok((WorkLocation::Shared(repository), remark.into_iter().collect()));
     }
@@ -486,7 +483,7 @@ fn open_workplace(
         leftovers.tidy(&request.config.run.checkouts.keep);
         leftovers.remove_unbegun(snapshot.place(), plan_id(snapshot.plan()), log.place.id());
     }
-    let (site, remarks) = match recovered.conditions() {
+    let (site, remarks) = match recovered.fixed_settings() {
         Some(conditions) => {
             let site = LandingSite::resume(request, snapshot, log.place.id(), conditions, &log.state)?;
             let has_landed = |task: &&TaskRun| {
@@ -514,7 +511,7 @@ fn kept_conditions(request: &RunRequest<'_>, conditions: &crate::runs::FixedSett
         "current" => !conditions.is_current,
         name => conditions.is_current || name != conditions.branch,
     };
-    if request.options.asked.branch.as_ref().filter(is_other).is_some() {
+    if request.options.flags.branch.as_ref().filter(is_other).is_some() {
         remarks.push(format!(
             "the run continues, and lands on `{}` as when it began: --branch has no effect",
             conditions.branch
@@ -530,7 +527,7 @@ fn kept_conditions(request: &RunRequest<'_>, conditions: &crate::runs::FixedSett
 /// Returns whether a verb of another process has moved a task since its run recorded it.
 fn is_moved_since(verbs: &HashMap<String, LastVerb>, name: &str, task: &RecoveredTask) -> bool {
     let last = verbs.get(name);
-    last.is_some_and(|last| last.verb != VERB && last.at.as_str() > task.run.changed_at.as_str())
+    last.is_some_and(|last| last.verb != VERB && last.at.as_str() > task.run.plan_file.changed_at.as_str())
 }
 
 fn is_to_run(job: &Job) -> bool {
@@ -612,7 +609,7 @@ fn approve(request: &RunRequest<'_>, snapshot: &mut PlanSnapshot, now: &str) -> 
         forced: snapshot.forced(),
         dry: false,
     };
-    let by = request.options.asked.by.clone().unwrap_or_else(user);
+    let by = request.options.flags.by.clone().unwrap_or_else(user);
     transition_plan(
         target,
         &PlanRequest {

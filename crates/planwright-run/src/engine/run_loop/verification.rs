@@ -45,7 +45,7 @@ impl RunLoop<'_> {
     /// Returns what verifies a task: its criteria and its type when it first started in this run.
     pub(super) fn checks_of(&self, task: u32, name: &str) -> TaskChecks {
         let rules = &self.request.config.verify;
-        let allows = self.request.options.asked.allow_plan_commands || rules.allow_plan_commands;
+        let allows = self.request.options.flags.allow_plan_commands || rules.allow_plan_commands;
         let run = self
             .state()
             .task(self.snapshot.name(task))
@@ -87,7 +87,7 @@ impl RunLoop<'_> {
         let writable = shared_writable(&self.folders.workplace, &self.root());
         let scene = self.scene(attempt, folder, variables, &writable);
         while let Some(check) = checking.checks.get(checking.receipts.len()) {
-            let log = attempt.place.check(checking.receipts.len() + 1);
+            let log = attempt.location.place.check(checking.receipts.len() + 1);
             match self.start_command(check, &scene, log) {
                 Ok(key) => return Some(key),
                 Err(error) => {
@@ -106,7 +106,7 @@ impl RunLoop<'_> {
     pub(super) fn keep_receipt(&self, attempt: &RunningAttempt, ended: &EndedProcess, checking: &mut Checking) {
         let number = checking.receipts.len();
         if let Some(check) = checking.checks.get(number) {
-            let log = attempt.place.check(number + 1);
+            let log = attempt.location.place.check(number + 1);
             let receipt = verify::receipt(check, ended, &log, checking.commit.clone());
             checking.receipts.push(receipt);
         }

@@ -131,7 +131,8 @@ impl RunLoop<'_> {
                 } = output.conclude(&ended, &attempt.location.result);
                 if let Some(text) = result.filter(|_| attempt.location.checkout.is_some()) {
                     // The checkout's copy is removed with it. This copy is for people, so a failed copy is ignored.
-                    let kept = faults::step("keep result").and_then(|()| keep_result(&attempt.place.result(), &text));
+                    let kept =
+                        faults::step("keep result").and_then(|()| keep_result(&attempt.location.place.result(), &text));
                     kept.ok();
                 }
                 for text in remarks {

@@ -2,12 +2,13 @@
 //!
 //! It is a pure function of the records: no file, no clock, no plan. Records may come in any order that a log can have.
 
+mod attempt_counts;
 mod counts;
-mod edits;
 mod failures;
 mod task;
+mod task_table;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use super::record::{
     AgentChoiceRecord, AttemptEndRecord, AttemptRecord, CandidateRecord, ConflictRecord, DriftRecord, FixedSettings,
@@ -16,32 +17,27 @@ use super::record::{
     StopRecord, VerificationRecord,
 };
 use crate::clock::milliseconds_of;
+use attempt_counts::CountedAttempts;
 pub use counts::Counts;
-use failures::{end_of, failed_command};
+use failures::failed_command;
 pub use failures::{failed_commands, verification_failure};
 pub use task::{
-    AgentReport, AttemptCheckout, AttemptLanding, AttemptRun, AttemptTimes, AttemptVerification, TaskRun, TaskState,
-    WorkProgress,
+    AgentReport, AttemptCheckout, AttemptLanding, AttemptProcess, AttemptRun, AttemptTimes, AttemptVerification,
+    TaskInPlanFile, TaskResults, TaskRun, TaskState, WorkProgress,
 };
+use task_table::TaskTable;
 
 /// A run up to the last record that was applied.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RunState {
     /// Its last start or resumption.
     pub begun: Option<RunStartRecord>,
-    pub config: Option<String>,
-    /// The settings that never change, from its first record.
-    pub conditions: Option<FixedSettings>,
-    /// The states of tasks that were not pending at its last start or resumption; none in logs of earlier versions.
-    pub found: Option<BTreeMap<String, String>>,
+    pub settings: RunSettings,
     pub times: RunTimes,
     pub counts: Counts,
     /// Remarks for the user, oldest first.
     pub remarks: Vec<TimedRemark>,
-    /// The pause request, while it is paused.
-    pub paused: Option<RequestRecord>,
-    /// Why nothing new starts any more.
-    pub stopping: Option<StopRecord>,
+    pub halt: RunHalt,
     /// How it ended; none while it is active, and if it was interrupted.
     pub ended: Option<RunEndRecord>,
     /// The decisions on its reviews after its end, in words.
@@ -52,6 +48,24 @@ pub struct RunState {
     pub earlier: Spent,
     pub from_agents: AgentFindings,
     tasks: TaskTable,
+}
+
+/// The settings that a resumed run keeps.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RunSettings {
+    /// Its configuration, as the text of a file.
+    pub config: Option<String>,
+    /// Those that never change, from its first record.
+    pub fixed: Option<FixedSettings>,
+}
+
+/// Why nothing new starts.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RunHalt {
+    /// The pause request, while the run is paused.
+    pub paused: Option<RequestRecord>,
+    /// Why the run stops: nothing new starts any more.
+    pub stopping: Option<StopRecord>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -71,17 +85,6 @@ pub struct AgentFindings {
     pub discoveries: Vec<String>,
     /// The processes that were started. They may have outlived the run.
     pub processes: Vec<StartedProcess>,
-}
-
-#[derive(Clone, Debug, Default, PartialEq)]
-struct TaskTable {
-    all: Vec<TaskRun>,
-    /// The tasks that are in the plan, by their names.
-    places: HashMap<String, usize>,
-    /// The highest number of an attempt with each name. Another task may get a name; files of attempts keep theirs.
-    highest_attempts: HashMap<String, u32>,
-    /// Whether a task was renamed or removed: an attempt may be recorded with a name that its task no longer has.
-    has_renamed: bool,
 }
 
 /// In milliseconds since 1970.
@@ -139,9 +142,16 @@ impl RunState {
 
     /// Returns the task of an attempt, by the task's name when the attempt started.
     pub fn task_of_attempt(&self, name: &str, number: u32) -> Option<&TaskRun> {
-        self.find_attempt(name, number)
+        self.tasks
+            .find_attempt(name, number)
             .and_then(|at| self.tasks.all.get(at))
             .or_else(|| self.task(name))
+    }
+
+    /// Returns the states of tasks that were not pending at its last start or resumption, by their names now. None in logs of earlier
+    /// versions.
+    pub fn found_states(&self) -> Option<&BTreeMap<String, String>> {
+        self.tasks.found.as_ref()
     }
 
     /// Returns the highest number of an attempt with a name; 0 if there is none.
@@ -206,9 +216,9 @@ impl RunState {
                 task.approved = Some(approved.clone());
             }),
             RunEvent::Held(held) => self.change(&held.task, |task| task.held = Some(held.clone())),
-            RunEvent::Paused(asked) => self.paused = Some(asked.clone()),
-            RunEvent::Resumed(_) => self.paused = None,
-            RunEvent::Stopping(stopping) => self.stopping = Some(stopping.clone()),
+            RunEvent::Paused(asked) => self.halt.paused = Some(asked.clone()),
+            RunEvent::Resumed(_) => self.halt.paused = None,
+            RunEvent::Stopping(stopping) => self.halt.stopping = Some(stopping.clone()),
             RunEvent::Resting(resting) => self.rest(resting, time),
             RunEvent::Candidate(candidate) => self.keep_candidate(candidate, time),
             RunEvent::Conflicted(conflicted) => self.conflict(conflicted, time),
@@ -280,12 +290,14 @@ impl RunState {
         if let Some(earlier) = &begun.earlier {
             self.earlier.clone_from(earlier);
         }
-        self.config = begun.config.clone().or_else(|| self.config.take());
-        self.conditions = self.conditions.take().or_else(|| begun.conditions.clone());
-        self.found.clone_from(&begun.states);
+        let RunSettings { config, fixed } = &mut self.settings;
+        *config = begun.config.clone().or_else(|| config.take());
+        *fixed = fixed.take().or_else(|| begun.conditions.clone());
+        self.tasks.found.clone_from(&begun.states);
         self.times.part_began = Some(time.to_owned());
         self.begun = Some(begun.clone());
-        (self.paused, self.stopping, self.ended) = (None, None, None);
+        self.halt = RunHalt::default();
+        self.ended = None;
         self.decided.clear();
         self.times.part.began = milliseconds_of(time);
     }
@@ -304,7 +316,7 @@ impl RunState {
         self.interrupt();
         // A run that ends has written everything, except for what it names.
         for task in &mut self.tasks.all {
-            task.is_in_plan_file = !ended.unwritten.contains(&task.task);
+            task.plan_file.is_current = !ended.unwritten.contains(&task.task);
         }
         let mut ended = ended.clone();
         if ended.n_review == 0 {
@@ -313,7 +325,7 @@ impl RunState {
             ended.n_left -= ended.n_review;
         }
         self.ended = Some(ended);
-        self.paused = None;
+        self.halt.paused = None;
     }
 
     /// Records a decision on a review after the end of the run.
@@ -369,21 +381,27 @@ impl RunState {
 
     fn start(&mut self, attempt: &AttemptRecord, time: &str) {
         self.counts.n_attempts += 1;
-        self.raise(&attempt.task, attempt.attempt);
+        self.tasks.raise(&attempt.task, attempt.attempt);
         self.change_noted(&attempt.task, time, |task| {
             task.state = TaskState::Running;
             task.resting = None;
             task.skipped_for = None;
             task.taken_over = None;
-            task.drift.clear();
+            task.results.drift.clear();
             task.contract = attempt.contract.clone().or_else(|| task.contract.take());
             task.attempts.push(AttemptRun {
                 attempt: attempt.attempt,
                 name: attempt.task.clone(),
                 agent: attempt.agent.clone(),
                 instead_of: attempt.instead_of.clone(),
-                slot: attempt.slot,
-                resolution: attempt.resolution,
+                process: AttemptProcess {
+                    slot: attempt.slot,
+                    ..AttemptProcess::default()
+                },
+                landing: AttemptLanding {
+                    resolution: attempt.resolution,
+                    ..AttemptLanding::default()
+                },
                 checkout: AttemptCheckout {
                     folder: attempt.folder.clone(),
                     branch: attempt.branch.clone(),
@@ -402,12 +420,12 @@ impl RunState {
     }
 
     fn process_started(&mut self, started: &ProcessStartRecord, time: &str) {
-        let at = self.place_of_attempt(&started.task, started.attempt);
+        let at = self.tasks.place_of_attempt(&started.task, started.attempt);
         let pid = Some(started.pid);
         self.change_at(at, |task| {
             let attempt = task.attempt(&started.task, started.attempt, time);
-            attempt.pid = pid;
-            attempt.fence.clone_from(&started.fence);
+            attempt.process.pid = pid;
+            attempt.process.fence.clone_from(&started.fence);
             // An agent works on it again.
             task.held = None;
         });
@@ -421,12 +439,12 @@ impl RunState {
 
     fn finish(&mut self, finished: &AttemptEndRecord, time: &str) {
         self.spent.pay(finished.cost_usd, finished.tokens);
-        self.raise(&finished.task, finished.attempt);
+        self.tasks.raise(&finished.task, finished.attempt);
         self.from_agents
             .discoveries
             .extend(finished.discoveries.iter().cloned());
-        let at = self.place_of_attempt(&finished.task, finished.attempt);
-        let mut counted = Accepted::default();
+        let at = self.tasks.place_of_attempt(&finished.task, finished.attempt);
+        let mut counted = CountedAttempts::default();
         let mut agent = None;
         self.change_at(at, |task| {
             task.spent.pay(finished.cost_usd, finished.tokens);
@@ -457,8 +475,8 @@ impl RunState {
     }
 
     fn verify(&mut self, verified: &VerificationRecord, time: &str) {
-        let at = self.place_of_attempt(&verified.task, verified.attempt);
-        let mut counted = Accepted::default();
+        let at = self.tasks.place_of_attempt(&verified.task, verified.attempt);
+        let mut counted = CountedAttempts::default();
         self.change_at(at, |task| {
             task.note(time);
             let attempt = task.attempt(&verified.task, verified.attempt, time);
@@ -497,7 +515,7 @@ impl RunState {
     }
 
     fn keep_candidate(&mut self, candidate: &CandidateRecord, time: &str) {
-        let at = self.place_of_attempt(&candidate.task, candidate.attempt);
+        let at = self.tasks.place_of_attempt(&candidate.task, candidate.attempt);
         self.change_at(at, |task| {
             let attempt = task.attempt(&candidate.task, candidate.attempt, time);
             attempt.landing.candidate = Some(candidate.clone());
@@ -506,7 +524,7 @@ impl RunState {
     }
 
     fn land(&mut self, landing: &LandingStartRecord, time: &str) {
-        let at = self.place_of_attempt(&landing.task, landing.attempt);
+        let at = self.tasks.place_of_attempt(&landing.task, landing.attempt);
         self.change_at(at, |task| {
             let attempt = task.attempt(&landing.task, landing.attempt, time);
             attempt.landing.begun = Some(landing.clone());
@@ -514,8 +532,8 @@ impl RunState {
     }
 
     fn conflict(&mut self, conflicted: &ConflictRecord, time: &str) {
-        let at = self.place_of_attempt(&conflicted.task, conflicted.attempt);
-        let mut counted = Accepted::default();
+        let at = self.tasks.place_of_attempt(&conflicted.task, conflicted.attempt);
+        let mut counted = CountedAttempts::default();
         self.change_at(at, |task| {
             let attempt = task.attempt(&conflicted.task, conflicted.attempt, time);
             attempt.landing.conflict = Some(Box::new(conflicted.clone()));
@@ -526,8 +544,8 @@ impl RunState {
     }
 
     fn merge(&mut self, merged: &LandingEndRecord, time: &str) {
-        let at = self.place_of_attempt(&merged.task, merged.attempt);
-        let mut counted = Accepted::default();
+        let at = self.tasks.place_of_attempt(&merged.task, merged.attempt);
+        let mut counted = CountedAttempts::default();
         self.change_at(at, |task| {
             task.note(time);
             let attempt = task.attempt(&merged.task, merged.attempt, time);
@@ -559,13 +577,13 @@ impl RunState {
     }
 
     fn drift(&mut self, drifted: &DriftRecord) {
-        let at = self.place_of_attempt(&drifted.task, drifted.attempt);
-        self.change_at(at, |task| task.drift.clone_from(&drifted.files));
+        let at = self.tasks.place_of_attempt(&drifted.task, drifted.attempt);
+        self.change_at(at, |task| task.results.drift.clone_from(&drifted.files));
     }
 
     fn edit(&mut self, edited: &PlanEditRecord, time: &str) {
         self.note_text(time, edited_text(edited), None);
-        self.rename(edited);
+        self.tasks.rename(edited);
         for moved in &edited.moved {
             let is_under_way = |at: &usize| {
                 use TaskState::{Interrupted, Resting, Review, Running, Stopped, Verifying};
@@ -584,18 +602,13 @@ impl RunState {
     /// Records that the plan file has this run's state of a task.
     fn mark_in_plan_file(&mut self, name: &str) {
         if let Some(at) = self.tasks.places.get(name) {
-            self.tasks.all[*at].is_in_plan_file = true;
+            self.tasks.all[*at].plan_file.is_current = true;
         }
     }
 
-    fn count(&mut self, counted: &Accepted) {
+    fn count(&mut self, counted: &CountedAttempts) {
         self.spent.n_attempts += counted.n_attempts;
         self.counts.n_accepted_unverified += counted.n_unverified;
-    }
-
-    fn raise(&mut self, name: &str, number: u32) {
-        let highest = self.tasks.highest_attempts.entry(name.to_owned()).or_default();
-        *highest = number.max(*highest);
     }
 
     fn note_text(&mut self, time: &str, text: String, task: Option<String>) {
@@ -613,7 +626,7 @@ impl RunState {
 
     /// Changes a task, and adds it if it is missing.
     fn change(&mut self, name: &str, how: impl FnOnce(&mut TaskRun)) {
-        let at = self.place_of(name);
+        let at = self.tasks.place_of(name);
         self.change_at(at, how);
     }
 
@@ -638,13 +651,6 @@ impl RunState {
             self.counts.follow(&before, ended);
         }
     }
-}
-
-/// What a finished attempt adds to the sums of its run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Accepted {
-    n_attempts: u64,
-    n_unverified: u64,
 }
 
 fn between(began: Option<u64>, ended: Option<u64>) -> u64 {

@@ -103,13 +103,17 @@ impl QueuedCandidate {
             None => {
                 let n_receipts = self.checking.receipts.len();
                 let check = self.checking.checks.get(n_receipts)?;
-                Some((check.clone(), self.attempt.place.check(n_receipts + 1)))
+                Some((check.clone(), self.attempt.location.place.check(n_receipts + 1)))
             }
         }
     }
 
     pub(super) fn setup_log(&self, n_set_up: usize) -> PathBuf {
-        self.attempt.place.check(n_set_up + 1).with_extension("setup.log")
+        self.attempt
+            .location
+            .place
+            .check(n_set_up + 1)
+            .with_extension("setup.log")
     }
 
     /// Returns whether it was replayed onto a tree, successfully or not.

@@ -212,7 +212,7 @@ impl RunLoop<'_> {
         }
         let number = entry.checking.receipts.len();
         if let Some(check) = entry.checking.checks.get(number) {
-            let log = entry.attempt.place.check(number + 1);
+            let log = entry.attempt.location.place.check(number + 1);
             let receipt = verify::receipt(check, ended, &log, entry.checking.commit.clone());
             entry.checking.receipts.push(receipt);
         }
