@@ -169,15 +169,12 @@ impl Baseline<'_> {
         let failed = super::branch_choice::failed;
         let tip = site.tip().map_err(failed)?;
         let slot = site.take_slot().map_err(failed)?;
-        let prepared = site.prepare(&slot, &tip).map_err(failed)?;
-        let is_set_up = prepared.is_fresh || self.request.config.run.checkouts.setup.is_some();
-        let setup = site.preparation().setup.iter().filter(|_| is_set_up);
+        let setup = site.prepare(&slot, &tip).map_err(failed)?;
         let folder = site.root_in(&slot.path());
-        let variables = site.environment(std::env::vars_os(), &slot.path());
-        let variables = variables.into_iter().chain(slot.environment());
+        let variables = site.slot_environment(&slot);
         Ok(BaselineTarget {
             environment: verify::environment(variables, &place.target, "", &folder),
-            setup: setup.map(|command| self.check_of(command)).collect(),
+            setup: setup.iter().map(|command| self.check_of(command)).collect(),
             folder,
             commit: Some(tip),
             slot: Some(slot),

@@ -9,14 +9,13 @@ use super::leftovers::lands_on;
 use super::own_files::OwnFiles;
 use super::{PlanSnapshot, RunError, RunRequest};
 use crate::checkout_home::CheckoutHome;
-use crate::config::{Cleaning, LandingStyle};
+use crate::config::{Cleaning, Command, LandingStyle};
 use crate::git::{
-    BranchStart, Candidate, CheckoutSlot, Checkouts, FolderIdentity, GitError, Pool, PreparedSlot, Replay,
-    ReplayConflict, Repository, SnapshotRequest, TargetBranch, TaskCheckout, message_of_uncommitted, subject,
-    with_trailers,
+    BranchStart, Candidate, CheckoutSlot, Checkouts, FolderIdentity, GitError, Pool, Replay, ReplayConflict,
+    Repository, SnapshotRequest, TargetBranch, TaskCheckout, message_of_uncommitted, subject, with_trailers,
 };
 use crate::layout::{PlanKey, PlanPlace};
-use crate::preparation::Preparation;
+use crate::preparation::{Preparation, SlotError};
 use crate::runs::state::{AttemptRun, RunState};
 use crate::runs::{FixedSettings, Receipt};
 use crate::shell::command_line;
@@ -528,22 +527,25 @@ impl LandingSite {
         self.places.pool.take(self.places.checkouts.frozen())
     }
 
-    pub(super) fn prepare(&self, slot: &CheckoutSlot, commit: &str) -> Result<PreparedSlot, GitError> {
-        let root = self.root_in(&slot.path());
-        let tree = slot.path();
-        let failed = path_error(&tree);
-        let (own, record) = (&self.place.root, slot.record_of_copies());
-        slot.require_own()?;
+    /// Checks out a commit in a slot, and copies the files of the workspace. Returns the setup commands that must run first.
+    pub(super) fn prepare(&self, slot: &CheckoutSlot, commit: &str) -> Result<&[Command], GitError> {
+        let folder = self.root_in(&slot.path());
+        let preparation = &self.places.preparation;
+        let prepared = preparation.prepare_slot(slot, commit, self.cleaning, &self.place.root, &folder);
+        prepared.map_err(|error| match error {
+            SlotError::Git(error) => error,
+            SlotError::Copy(source) => GitError::Path {
+                path: slot.path(),
+                source,
+            },
+        })
+    }
+
+    pub(super) fn slot_environment(&self, slot: &CheckoutSlot) -> Vec<(OsString, OsString)> {
+        let folder = self.root_in(&slot.path());
         self.places
             .preparation
-            .remove_outdated(own, &root, &record)
-            .map_err(&failed)?;
-        let prepared = slot.prepare(commit, self.cleaning)?;
-        self.places
-            .preparation
-            .copy_again(own, &root, &record)
-            .map_err(&failed)?;
-        Ok(prepared)
+            .slot_environment(slot, &self.place.root, &folder)
     }
 
     /// Returns the tasks whose commits are no longer on the branch.
