@@ -6,10 +6,11 @@ use planwright_core::inspect::LinkedPlan;
 use planwright_core::plan::{Plan, Readiness, RunLift, State, Verb};
 
 use super::batch::NotePlacement;
-use super::{
-    ChangeTarget, PendingChange, ReviseError, Revised, Revision, TaskSelector, each_once, names_in, no_such_task,
-    revise, task_named,
-};
+use super::error::ReviseError;
+use super::pending_change::PendingChange;
+use super::plan_states::names_in;
+use super::revision::{Revision, revise};
+use super::{ChangeTarget, Revised, TaskSelector, each_once, no_such_task, task_named};
 use crate::claims::{Claim, ClaimAuthority, Claims, NotHolder};
 use crate::gate::{Gate, GatePolicy, Gates};
 use crate::journal::{ChangeRecord, ClaimRecord, ManualVerification};

@@ -13,7 +13,12 @@ use planwright_core::planning::replan::{NewVersion, PlanDifference, grown, new_v
 use planwright_core::text::SourceText;
 
 use super::batch::NotePlacement;
-use super::{ChangeTarget, PendingChange, ReviseError, Revised, names_in, point, revise};
+use super::error::ReviseError;
+use super::pending_change::PendingChange;
+use super::plan_states::names_in;
+use super::pointer::point;
+use super::revision::revise;
+use super::{ChangeTarget, Revised};
 use crate::clock;
 use crate::store::create;
 
