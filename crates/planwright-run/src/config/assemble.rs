@@ -8,8 +8,9 @@ use planwright_core::diagnostic::{Diagnostic, sort};
 use planwright_core::text::{LineIndex, SourceText, Span, visible};
 
 use super::keys::{KEYS, Key, SettingType};
-use super::read::{Command, ConfigLevel, ConfigReading, SettingValue, WrittenSetting};
+use super::read::ConfigReading;
 use super::rules::{CONFIG_LOOSENED, CONFIG_MISSING, CONFIG_UNKNOWN_KEY, CONFIG_UNREADABLE, CONFIG_VALUE};
+use super::setting::{Command, ConfigLevel, SettingValue, WrittenSetting};
 use super::value::{TomlNode, TomlValue, parse};
 use super::{
     AttemptLimits, Budget, BudgetConfig, CheckCommands, CheckoutConfig, Cleaning, Config, ConfigSource, Configuration,

@@ -6,7 +6,7 @@ use super::agent::Agent;
 use super::assemble::{Assembly, SettingLocation, parts};
 use super::keys::{self, KEYS, Key, SettingType};
 use super::presets::{Preset, preset};
-use super::read::{SettingValue, WrittenSetting, quoted};
+use super::setting::{SettingValue, WrittenSetting, quoted};
 use super::{Config, Effective, SettingOrigin};
 
 /// A setting and its sort key: by table, by agent or criterion, by key, by path.

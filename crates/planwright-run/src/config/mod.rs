@@ -17,6 +17,7 @@ mod effective;
 mod frozen;
 mod load;
 mod read;
+mod setting;
 mod value;
 
 pub use agent::{Agent, CHANNELS, Channel, FORMATS, Fillings, OutputFormat, PLACEHOLDERS};
@@ -24,7 +25,7 @@ pub(crate) use agents::chain_of;
 pub use assemble::{Flag, assemble};
 pub use frozen::thaw;
 pub use load::{ConfigInputs, MAX_CONFIG_BYTES, load};
-pub use read::{Command, ConfigLevel, quoted};
+pub use setting::{Command, ConfigLevel, quoted};
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
