@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::caller;
 use crate::clock;
-use crate::config::{Agent, AttemptLimits, Channel, Fillings};
+use crate::config::{Agent, AttemptLimits, Channel, CommandValues};
 use crate::fence::Fence;
 use crate::redaction::Redaction;
 use crate::worker::{ProcessLimits, ProcessMark, ProcessSpec, Stdin};
@@ -73,7 +73,7 @@ impl AgentProcess<'_> {
 
     fn arguments(&self) -> Vec<OsString> {
         let agent = self.agent;
-        let mut arguments = agent.arguments(&Fillings {
+        let mut arguments = agent.arguments(&CommandValues {
             prompt: self.prompt,
             prompt_file: &self.files.prompt,
             result_file: &self.files.result,

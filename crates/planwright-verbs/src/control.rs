@@ -6,7 +6,7 @@ use std::time::Instant;
 use planwright_run::clock;
 use planwright_run::files::DiskFiles;
 use planwright_run::runs::state::RunState;
-use planwright_run::runs::{ControlRequest, Follower, Outcome, RequestRecord, RunEvent, RunRecord, SeenRun, ask};
+use planwright_run::runs::{ControlRequest, LogFollower, Outcome, RequestRecord, RunEvent, RunRecord, SeenRun, ask};
 use serde::{Deserialize, Serialize};
 
 use crate::failure::{Failure, Result};
@@ -139,7 +139,7 @@ pub fn control(workspace: &Workspace, request: &ControlRunRequest) -> Result<Con
         }
     };
     refuse_in_attempt(run.place.root(), &what)?;
-    let mut follower = Follower::new(&run.place.log());
+    let mut follower = LogFollower::new(&run.place.log());
     let mut run_state = RunState::default();
     for record in all(&mut follower)? {
         run_state.apply(&record);
@@ -266,12 +266,12 @@ fn live_run(scope: &RunScope) -> Result<SeenRun> {
     }
 }
 
-fn all(follower: &mut Follower) -> Result<Vec<RunRecord>> {
+fn all(follower: &mut LogFollower) -> Result<Vec<RunRecord>> {
     follower.more().map_err(|error| unreadable(&error))
 }
 
 /// Waits for the run's answer; none if none arrives in time.
-fn wait(control: RunControl, run: &SeenRun, follower: &mut Follower) -> Result<Option<RunRecord>> {
+fn wait(control: RunControl, run: &SeenRun, follower: &mut LogFollower) -> Result<Option<RunRecord>> {
     let start = Instant::now();
     loop {
         let is_gone = run.live(&DiskFiles).is_none();

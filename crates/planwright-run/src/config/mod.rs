@@ -20,9 +20,9 @@ mod read;
 mod setting;
 mod value;
 
-pub use agent::{Agent, CHANNELS, Channel, FORMATS, Fillings, OutputFormat, PLACEHOLDERS};
+pub use agent::{Agent, CHANNELS, Channel, CommandValues, FORMATS, OutputFormat, PLACEHOLDERS};
 pub(crate) use agents::chain_of;
-pub use assemble::{Flag, assemble};
+pub use assemble::{ConfigFlag, assemble};
 pub use frozen::thaw;
 pub use load::{ConfigInputs, MAX_CONFIG_BYTES, load};
 pub use setting::{Command, ConfigLevel, quoted};
@@ -41,7 +41,7 @@ pub struct Config {
     pub agents: BTreeMap<String, Agent>,
     pub run: RunConfig,
     pub plan: PlanningConfig,
-    pub verify: Verify,
+    pub verify: VerifyConfig,
     pub notify: Option<Command>,
     /// Whether a plan must be approved before a run, in every dialect.
     pub approval_required: bool,
@@ -279,7 +279,7 @@ pub enum OnProtected {
 }
 
 #[derive(Clone, Debug)]
-pub struct Verify {
+pub struct VerifyConfig {
     pub every: Vec<Command>,
     pub timeout: Duration,
     pub clean: Cleaning,
@@ -364,7 +364,7 @@ pub enum SettingOrigin {
 }
 
 #[derive(Clone, Debug)]
-pub struct Effective {
+pub struct EffectiveSetting {
     pub path: String,
     pub value: String,
     pub origin: SettingOrigin,
@@ -404,7 +404,7 @@ impl ConfigSource {
 pub struct Configuration {
     pub config: Config,
     /// The effective settings for people, in the order of the documentation.
-    pub effective: Vec<Effective>,
+    pub effective: Vec<EffectiveSetting>,
     /// The texts that it comes from. A later one wins.
     pub sources: Vec<ConfigSource>,
 }

@@ -7,7 +7,7 @@ use planwright_core::diagnostic::nearest;
 use planwright_core::dialect::DIALECTS;
 use planwright_core::text::{Span, visible};
 
-use super::keys::{KEYS, Key, SettingType};
+use super::keys::{ConfigKey, KEYS, SettingType};
 use super::rules::{CONFIG_TYPE, CONFIG_UNKNOWN_KEY, CONFIG_USER_ONLY, CONFIG_VALUE, CONFIG_WORDS};
 use super::setting::{Command, ConfigLevel, SettingValue, TableSeen, WrittenSetting, command_text, list};
 use super::units;
@@ -116,7 +116,7 @@ impl ConfigReading {
         });
     }
 
-    pub(super) fn setting(&mut self, key: &'static Key, node: &TomlNode, place: Span, parts: &[String]) {
+    pub(super) fn setting(&mut self, key: &'static ConfigKey, node: &TomlNode, place: Span, parts: &[String]) {
         if key.is_user_only && self.level == ConfigLevel::Project {
             let message = format!("`{}` cannot be set by a project", key.path);
             let help =

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use planwright_core::text::Span;
 
-use super::keys::Key;
+use super::keys::ConfigKey;
 use super::units;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -144,7 +144,7 @@ pub fn quoted(text: &str) -> String {
 
 #[derive(Clone, Debug)]
 pub(super) struct WrittenSetting {
-    pub(super) key: &'static Key,
+    pub(super) key: &'static ConfigKey,
     /// Its path, with the user's names in place of `NAME`, and numbers in place of `[]`.
     pub(super) parts: Vec<String>,
     pub(super) value: SettingValue,

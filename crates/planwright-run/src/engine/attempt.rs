@@ -98,11 +98,11 @@ pub(super) enum AttemptPhase {
     /// Its checkout is being prepared; the prompt is written after that.
     SettingUp(String),
     /// Its work is being verified in the shared folder.
-    Checking(Box<Checking>),
+    Checking(Box<AttemptCheck>),
 }
 
 /// What is known of an attempt during verification, after its agent has ended.
-pub(super) struct Checking {
+pub(super) struct AttemptCheck {
     pub(super) conclusion: Conclusion,
     pub(super) files: Vec<String>,
     pub(super) checks: Vec<Check>,

@@ -21,7 +21,7 @@ use crate::layout::STATE_FOLDER;
 use crate::runs::state::failed_commands;
 use crate::shell::command_line;
 use crate::store::overwrite;
-use crate::verify::{self, Check, CheckEnvironment, Logs, Watch};
+use crate::verify::{self, Check, CheckEnvironment, VerificationLogs, VerificationWatch};
 use crate::worker::{StopManner, Workers};
 
 const MAX_KEPT: usize = 200;
@@ -104,7 +104,7 @@ impl Baseline<'_> {
         view: &mut BaselineView<'_>,
     ) -> Result<Vec<Receipt>, RunError> {
         let place = self.snapshot.place();
-        let logs = Logs::create(&place.root, &place.relative, "baseline")
+        let logs = VerificationLogs::create(&place.root, &place.relative, "baseline")
             .map_err(RunError::io("the folder for the output of verification cannot be made"))?;
         let mut temporary = TemporaryFolders::default();
         let writable = match &base.slot {
@@ -264,7 +264,7 @@ struct BaselineView<'w> {
     interrupts: &'w AtomicU32,
 }
 
-impl Watch for BaselineView<'_> {
+impl VerificationWatch for BaselineView<'_> {
     fn begins(&mut self, check: &Check) {
         self.watcher.baseline(&command_line(&check.command.arguments()));
     }

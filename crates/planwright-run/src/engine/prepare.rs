@@ -18,7 +18,7 @@ use super::recovery::Recovered;
 use super::{PlanSnapshot, RunError, RunRequest};
 use crate::claims::Claims;
 use crate::fence::Fencing;
-use crate::gate::{Closed, GatePolicy, Gates};
+use crate::gate::{ClosedGate, GatePolicy, Gates};
 use crate::journal::plan_id;
 use crate::layout::root_of;
 use crate::proofs::Proofs;
@@ -229,7 +229,7 @@ fn refuse(request: &RunRequest<'_>, snapshot: &PlanSnapshot) -> Result<bool, Run
         &claims,
         GatePolicy::of(request.config),
     );
-    if let Some(Closed {
+    if let Some(ClosedGate {
         lift, message, help, ..
     }) = gates.of_plan()
     {

@@ -11,7 +11,7 @@ use super::error::ReviseError;
 use super::pending_change::{PendingChange, located};
 use super::plan_states::is_all_written;
 use super::revision::revise;
-use super::{ChangeTarget, Revised, TaskTransition, each_once};
+use super::{ChangeTarget, RevisedPlan, TaskTransition, each_once};
 use crate::journal::ManualVerification;
 
 /// One verb for one task, as part of a batch.
@@ -31,7 +31,7 @@ pub fn transitions(
     target: ChangeTarget<'_>,
     verb: &str,
     requests: &[BatchRequest<'_>],
-) -> Result<(Revised, Vec<Result<(), ReviseError>>), ReviseError> {
+) -> Result<(RevisedPlan, Vec<Result<(), ReviseError>>), ReviseError> {
     let mut results = Vec::new();
     let revised = revise(target, verb, |pending| {
         let asked = requests.iter().map(|request| (request.task.as_str(), request.request));

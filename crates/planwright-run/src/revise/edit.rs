@@ -9,7 +9,7 @@ use planwright_core::text::SourceText;
 use super::error::ReviseError;
 use super::pending_change::PendingChange;
 use super::revision::revise;
-use super::{ChangeTarget, Revised};
+use super::{ChangeTarget, RevisedPlan};
 use crate::claims::{Claims, NotHolder};
 use crate::clock;
 use crate::files::DiskFiles;
@@ -26,7 +26,7 @@ pub fn edit<'e>(
     names: &[String],
     by: Option<&str>,
     mut edit_of: impl FnMut(&LinkedPlan, usize) -> Result<Option<Edit<'e>>, ReviseError>,
-) -> Result<Revised, ReviseError> {
+) -> Result<RevisedPlan, ReviseError> {
     revise(target, verb, |pending| {
         pending.compare_states();
         match (verb, names) {
@@ -57,7 +57,7 @@ pub fn edit_text(
     seen: &SourceText,
     text: &SourceText,
     by: Option<&str>,
-) -> Result<Revised, ReviseError> {
+) -> Result<RevisedPlan, ReviseError> {
     revise(target, "edit", |pending| {
         pending.compare_states();
         if pending.open.source().as_str() != seen.as_str() {

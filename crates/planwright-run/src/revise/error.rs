@@ -4,7 +4,7 @@ use planwright_core::change::Problem;
 use planwright_core::text::SourceText;
 
 use crate::claims::NotHolder;
-use crate::gate::Closed;
+use crate::gate::ClosedGate;
 use crate::journal::PastChange;
 use crate::store::{CreateError, LoadError, StoreError, UpdateError};
 
@@ -46,7 +46,7 @@ pub enum ReviseError {
     /// The file has changed since the editor was opened.
     ChangedMeanwhile,
     /// A gate is closed.
-    Closed(Closed),
+    Closed(ClosedGate),
     /// The task is held by another owner.
     NotTheirs {
         task: String,

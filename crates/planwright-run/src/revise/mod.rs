@@ -37,7 +37,7 @@ pub use pointer::{PointerError, point_at_new};
 use revision::revise;
 pub use transition::{PreviewedChange, VerbCall, expired_names, preview_change, transition, transition_by};
 pub use undo::{UndoCall, undo};
-pub use version::{VersionContent, VersionRequest, Versioned, new_version_of, newest_version};
+pub use version::{VersionContent, VersionRequest, WrittenVersion, new_version_of, newest_version};
 
 /// A plan file to change.
 #[derive(Clone, Copy)]
@@ -71,7 +71,7 @@ pub struct TaskTransition {
 }
 
 /// A change that was made, or would be in a dry run.
-pub struct Revised {
+pub struct RevisedPlan {
     pub before: SourceText,
     pub text: SourceText,
     /// The plan after the change, with the states that only the journal holds. Its spans refer to [`Inspection::source`], which may be the
@@ -100,7 +100,7 @@ pub fn transition_plan(
     target: ChangeTarget<'_>,
     request: &PlanRequest<'_>,
     policy: GatePolicy,
-) -> Result<Revised, ReviseError> {
+) -> Result<RevisedPlan, ReviseError> {
     revise(target, request.verb.as_str(), |pending| {
         let dialect = pending.linked()?.dialect;
         let has_place = dialect.plan_machine().has(PlanVerb::Approve);

@@ -12,7 +12,7 @@ use planwright_core::text::SourceText;
 
 use super::error::ReviseError;
 use super::plan_states::{moved_states, names_in, states_by_name};
-use super::{ChangeTarget, Revised, TaskTransition};
+use super::{ChangeTarget, RevisedPlan, TaskTransition};
 use crate::claims::Claims;
 use crate::inspect_file::open;
 use crate::journal::{ChangeRecord, History, StateChange};
@@ -89,7 +89,7 @@ impl<'a> PendingChange<'a> {
         };
         DraftedChange {
             is_idle: self.is_idle,
-            revised: Revised {
+            revised: RevisedPlan {
                 before: before.clone(),
                 notes: self.notes.iter().filter_map(|note| note.words(&text)).collect(),
                 text,
@@ -252,6 +252,6 @@ pub(super) fn located(problem: Problem, source: &SourceText) -> ReviseError {
 
 /// A prepared change.
 pub(super) struct DraftedChange {
-    pub(super) revised: Revised,
+    pub(super) revised: RevisedPlan,
     pub(super) is_idle: bool,
 }

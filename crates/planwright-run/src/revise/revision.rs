@@ -8,7 +8,7 @@ use planwright_core::text::SourceText;
 use super::error::ReviseError;
 use super::pending_change::{DraftedChange, PendingChange};
 use super::pointer::point;
-use super::{ChangeTarget, Revised};
+use super::{ChangeTarget, RevisedPlan};
 use crate::clock;
 use crate::inspect_file::open;
 use crate::journal::{History, plan_id};
@@ -19,7 +19,7 @@ pub(super) fn revise(
     target: ChangeTarget<'_>,
     verb: &str,
     prepare: impl FnMut(&mut PendingChange<'_>) -> Result<(), ReviseError>,
-) -> Result<Revised, ReviseError> {
+) -> Result<RevisedPlan, ReviseError> {
     Revision::open(target, verb)?.make(prepare)
 }
 
@@ -90,7 +90,7 @@ impl<'a> Revision<'a> {
     pub(super) fn make(
         mut self,
         mut prepare: impl FnMut(&mut PendingChange<'_>) -> Result<(), ReviseError>,
-    ) -> Result<Revised, ReviseError> {
+    ) -> Result<RevisedPlan, ReviseError> {
         let target = self.target;
         if target.dry {
             if self.draft.is_none() {
@@ -122,7 +122,7 @@ impl<'a> Revision<'a> {
             };
             revised.pointer = point(target.path, &revised.after, pointing, &clock::now());
         }
-        Ok(Revised {
+        Ok(RevisedPlan {
             change: updated.change,
             recorded: updated.recorded,
             notices: updated.notices,

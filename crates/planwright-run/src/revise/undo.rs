@@ -12,7 +12,7 @@ use super::edit::live_run;
 use super::error::ReviseError;
 use super::pending_change::PendingChange;
 use super::revision::revise;
-use super::{ChangeTarget, Revised, each_once};
+use super::{ChangeTarget, RevisedPlan, each_once};
 use crate::claims::{Claims, NotHolder, RUN_VERB};
 use crate::clock;
 use crate::inspect_file::open;
@@ -30,7 +30,7 @@ pub struct UndoCall<'a> {
 }
 
 /// Undoes the last change that was made through planwright.
-pub fn undo(target: ChangeTarget<'_>, call: UndoCall<'_>) -> Result<(PastChange, Revised), ReviseError> {
+pub fn undo(target: ChangeTarget<'_>, call: UndoCall<'_>) -> Result<(PastChange, RevisedPlan), ReviseError> {
     let mut undone = None;
     let now = clock::now();
     let mut revised = revise(target, "undo", |pending| {

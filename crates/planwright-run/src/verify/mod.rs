@@ -17,7 +17,7 @@ use std::time::Duration;
 use planwright_core::plan::{Field, Plan, Task};
 
 pub use rules::{Check, TaskChecks, contract_of, criteria};
-pub use series::{Logs, VerificationInterrupted, Watch, all_passed, run_all};
+pub use series::{VerificationInterrupted, VerificationLogs, VerificationWatch, all_passed, run_all};
 
 use crate::caller;
 use crate::clock;

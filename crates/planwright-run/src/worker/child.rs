@@ -8,7 +8,7 @@ use rustix::event::{PollFd, PollFlags};
 use rustix::fd::OwnedFd;
 
 use super::ProcessExit;
-use super::process_tree::Root;
+use super::process_tree::TreeRoot;
 use super::processes::{self, Identity, ProcessEntry};
 
 #[derive(Debug)]
@@ -87,10 +87,10 @@ impl ChildProcess {
         true
     }
 
-    pub(super) fn root(&self) -> Root {
+    pub(super) fn root(&self) -> TreeRoot {
         match self.exited {
-            None => Root::Ours(self.pid),
-            Some(_) => Root::Gone(self.pid),
+            None => TreeRoot::Ours(self.pid),
+            Some(_) => TreeRoot::Gone(self.pid),
         }
     }
 

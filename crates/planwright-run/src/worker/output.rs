@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::ProcessSpec;
 use super::log::OutputLog;
-use super::recent::Recent;
+use super::recent::RecentOutput;
 use crate::redaction::RedactionStream;
 
 /// The time between two reported lines.
@@ -22,7 +22,7 @@ pub(super) struct ProcessOutput {
     /// None after its end.
     pipe: Option<PipeReader>,
     log: OutputLog,
-    recent: Recent,
+    recent: RecentOutput,
     redaction: RedactionStream,
     /// Output that is not reported yet; none if output is not reported.
     unreported: Option<Vec<u8>>,
@@ -36,7 +36,7 @@ impl ProcessOutput {
         ProcessOutput {
             pipe: Some(pipe),
             log,
-            recent: Recent::default(),
+            recent: RecentOutput::default(),
             redaction: spec.redaction.stream(),
             unreported: spec.streams_output.then(Vec::new),
             last: started,

@@ -1,6 +1,6 @@
 //! The state rebuilt from the records of a run.
 
-use planwright_run::runs::state::{Counts, RunState, TaskRun};
+use planwright_run::runs::state::{RunState, TaskCounts, TaskRun};
 use planwright_run::runs::{
     ApprovalRecord, AttemptEndRecord, AttemptRecord, LandingEndRecord, Outcome, PlanWriteRecord, ProcessStartRecord,
     Receipt, RemarkRecord, RequestRecord, RetryWaitRecord, RunEndRecord, RunEvent, RunRecord, RunStanding,
@@ -137,10 +137,10 @@ fn a_failed_verification_is_a_failed_attempt() {
     );
     assert_eq!(
         done.counts,
-        Counts {
+        TaskCounts {
             n_attempts: 2,
             n_done: 1,
-            ..Counts::default()
+            ..TaskCounts::default()
         }
     );
 }

@@ -15,7 +15,7 @@ use planwright_run::git::CheckoutSlot;
 use planwright_run::journal::Receipt;
 use planwright_run::preparation::{Preparation, SlotError};
 use planwright_run::shell::command_line;
-use planwright_run::verify::{self, Check, CheckEnvironment, Logs, TaskChecks};
+use planwright_run::verify::{self, Check, CheckEnvironment, TaskChecks, VerificationLogs};
 use planwright_run::worker;
 
 use super::{Landing, outside};
@@ -99,7 +99,7 @@ impl Landing {
         };
         let fence = fence_of(&self.config, &ground, &mut temporary)?;
         let scene = CheckEnvironment::of_no_attempt(&self.config.run, root.to_owned(), environment, fence);
-        let logs = Logs::create(&place.root, &place.relative, task)
+        let logs = VerificationLogs::create(&place.root, &place.relative, task)
             .map_err(|error| Failure::environment(&error, "check that you may write to `.planwright`"))?;
         let receipts = Series::begin(observer)?.run(&checks, &scene, &logs, Some(commit), Some(slot), observer);
         // The next commit that is verified here must be alone.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use planwright_core::diagnostic::{Diagnostic, Severity};
-use planwright_run::config::{self, ConfigInputs, ConfigSource, Configuration, Flag, SourceKind};
+use planwright_run::config::{self, ConfigFlag, ConfigInputs, ConfigSource, Configuration, SourceKind};
 use planwright_run::engine::{RunFlags, RunOptions, TaskSelection};
 use planwright_run::fence;
 use planwright_run::files::open_to_read;
@@ -59,7 +59,7 @@ pub(super) fn is_wrong_flag(source: &ConfigSource) -> bool {
 }
 
 /// Reads the configuration, with the flags that are settings.
-pub(super) fn configured(flags: &[Flag], root: &Path) -> Configuration {
+pub(super) fn configured(flags: &[ConfigFlag], root: &Path) -> Configuration {
     let mut surroundings = ConfigInputs::of_process();
     surroundings.flags = flags.to_vec();
     config::load(root, &surroundings)
@@ -85,10 +85,10 @@ fn setting_options(request: &RunPlanRequest, on_interrupted: Option<&str>) -> [S
     ]
 }
 
-pub(super) fn flags_of(request: &RunPlanRequest, on_interrupted: Option<&str>) -> Vec<Flag> {
+pub(super) fn flags_of(request: &RunPlanRequest, on_interrupted: Option<&str>) -> Vec<ConfigFlag> {
     let all = setting_options(request, on_interrupted).into_iter();
     let set = all.filter_map(|(name, key, value)| {
-        Some(Flag {
+        Some(ConfigFlag {
             name: name.to_owned(),
             key,
             value: value?,

@@ -21,7 +21,7 @@ pub(super) use branch::{CommitAttribution, Replayed, Replaying};
 
 pub(super) struct LandingSite {
     repository: Repository,
-    places: Places,
+    places: CheckoutFolders,
     target: TargetBranch,
     own: OwnFiles,
     conditions: FixedSettings,
@@ -48,7 +48,7 @@ impl LandingSite {
         let head = head.ok_or_else(|| RunError::refused("there is no commit any more", ""))?;
         let home = home_of(request, &repository)?;
         // Before the branch exists, so that a failure here leaves none behind.
-        let places = Places::open(request, snapshot, &repository, &home, run)?;
+        let places = CheckoutFolders::open(request, snapshot, &repository, &home, run)?;
         let (target, start, found) = choose_target(request, snapshot, &repository, &home, &head).inspect_err(|_| {
             // An empty folder that stays is harmless.
             let _ = places.checkouts.remove_if_empty();
@@ -110,7 +110,7 @@ impl LandingSite {
         };
         let target = target.map_err(failed)?;
         let home = home_of(request, &repository)?;
-        let places = Places::open(request, snapshot, &repository, &home, run)?;
+        let places = CheckoutFolders::open(request, snapshot, &repository, &home, run)?;
         let site = Self::of(request, snapshot, repository, target, conditions.clone(), run, places);
         let attempts = state.tasks().iter().flat_map(|task| &task.attempts);
         let known: Vec<&Path> = attempts
@@ -129,7 +129,7 @@ impl LandingSite {
         target: TargetBranch,
         conditions: FixedSettings,
         run: &str,
-        places: Places,
+        places: CheckoutFolders,
     ) -> Self {
         let config = &request.config.run;
         LandingSite {
@@ -206,13 +206,13 @@ impl LandingSite {
 }
 
 /// The folders in which the tasks of a run work and are verified, apart from their branch.
-struct Places {
+struct CheckoutFolders {
     preparation: Preparation,
     checkouts: Checkouts,
     pool: Pool,
 }
 
-impl Places {
+impl CheckoutFolders {
     fn open(
         request: &RunRequest<'_>,
         snapshot: &PlanSnapshot,
@@ -222,7 +222,7 @@ impl Places {
     ) -> Result<Self, RunError> {
         let preparation = Preparation::of(&request.config.run, repository, &snapshot.place().root)
             .map_err(|error| RunError::refused(error.to_string(), error.help()))?;
-        Ok(Places {
+        Ok(CheckoutFolders {
             preparation,
             pool: Pool::open(&home.pool()).map_err(failed)?,
             checkouts: Checkouts::open(repository, &home.run(run)).map_err(failed)?,

@@ -226,9 +226,9 @@ impl RunLoop<'_> {
         let contract = task.filter(|_| is_renewed || known.is_none());
         let contract = contract.map(|task| self.with_expected(contract_of(plan, task), task));
         let watched = self
-            .agents
-            .memory
-            .watched(attempt.task)
+            .folders
+            .watched
+            .get(&attempt.task)
             .map(|files| files.record().clone());
         let contract = contract.map(|contract| VerificationContract { watched, ..contract });
         let branch = self.folders.workplace.site().map(|site| site.branch());

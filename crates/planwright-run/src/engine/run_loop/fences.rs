@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use super::super::RunError;
 use super::super::attempt::RunningAttempt;
 use super::super::naming::listed;
-use super::super::shared_guard::{Restored, SharedGuard};
+use super::super::shared_guard::{RestoredPaths, SharedGuard};
 use super::super::state_links::StateLinks;
 use super::RunLoop;
 use super::checkouts::WorkLocation;
@@ -240,7 +240,7 @@ impl RunLoop<'_> {
             // It is another file now. Without a hard link it can still be restored from memory.
             links.renew(&self.live.place.folder()).unwrap_or_default();
         }
-        let Restored {
+        let RestoredPaths {
             paths,
             failed,
             reported,

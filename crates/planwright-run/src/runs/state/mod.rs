@@ -15,7 +15,7 @@ use super::record::{
     FixedSettings, MovedTask, RemarkKind, RequestRecord, RunEndRecord, RunRecord, RunStanding, RunStartRecord, Spent,
     StopRecord,
 };
-pub use counts::Counts;
+pub use counts::TaskCounts;
 pub use failures::{failed_commands, verification_failure};
 pub use task::{
     AgentReport, AttemptCheckout, AttemptLanding, AttemptProcess, AttemptRun, AttemptTimes, AttemptVerification,
@@ -30,7 +30,7 @@ pub struct RunState {
     pub begun: Option<RunStartRecord>,
     pub settings: RunSettings,
     pub times: RunTimes,
-    pub counts: Counts,
+    pub counts: TaskCounts,
     /// Remarks for the user, oldest first.
     pub remarks: Vec<TimedRemark>,
     pub halt: RunHalt,
@@ -157,7 +157,7 @@ impl RunState {
 
     /// Returns how many selected tasks are left: neither done, failed nor skipped, and not in review.
     pub fn n_left(&self) -> u64 {
-        let Counts {
+        let TaskCounts {
             n_done,
             n_failed,
             n_skipped,

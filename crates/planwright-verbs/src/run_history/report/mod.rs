@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use planwright_run::git::{Diffstat, Repository};
-use planwright_run::runs::state::{Counts, RunState, TaskRun, TaskState};
+use planwright_run::runs::state::{RunState, TaskCounts, TaskRun, TaskState};
 use planwright_run::shell::argument;
 use serde::Serialize;
 
@@ -447,7 +447,7 @@ fn landed(setting: &Setting, run_state: &RunState) -> Option<LandedReport> {
 impl CountsReport {
     /// The record of the run's end takes precedence over the sums of its records: it knows the whole plan.
     fn new(run_state: &RunState) -> Self {
-        let Counts {
+        let TaskCounts {
             n_done,
             n_failed,
             n_skipped,

@@ -332,7 +332,8 @@ impl RunLoop<'_> {
         super::renumber(&mut self.waits.budget, new_of);
         self.waits.rests.renumber(new_of);
         self.agents.fallbacks.renumber(new_of);
-        self.agents.memory.renumber(new_of);
+        self.agents.earlier.renumber(new_of);
+        super::renumber(&mut self.folders.watched, new_of);
         self.agents.arbiter.renumber(new_of, self.workers);
         self.plan_file
             .writer

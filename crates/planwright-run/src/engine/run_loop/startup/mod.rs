@@ -25,11 +25,11 @@ use super::attempts::RunningAttempts;
 use super::budget::RunClock;
 use super::checkouts::{KeptCheckouts, WorkLocation};
 use super::control_requests::ControlRequests;
+use super::earlier_results::EarlierResults;
 use super::external_edits::EditWatch;
 use super::fallback::Fallbacks;
 use super::fences::Fences;
 use super::landing::LandingQueue;
-use super::memory::Memory;
 use super::plan_writer::PlanWriter;
 use super::reconcile::{Reconciled, reconcile, refuse_to_guess, skipped_by};
 use super::recorder::Recorder;
@@ -84,8 +84,7 @@ impl<'a> RunLoop<'a> {
             }
             Err(error) => {
                 if recovered.interrupted().is_none() {
-                    // The run never started. If its folder stays, it is listed as interrupted.
-                    let _ = std::fs::remove_dir_all(log.place.folder());
+                    log.abandon();
                 }
                 return Err(error);
             }
@@ -163,7 +162,7 @@ impl<'a> Startup<'a> {
             if let Some(site) = self.workplace.site() {
                 let _ = site.abandon();
             }
-            let _ = std::fs::remove_dir_all(self.log.place.folder());
+            self.log.abandon();
         }
         self.plan.remarks.extend(checked?.into_iter().map(RemarkRecord::new));
         Ok(())
@@ -279,7 +278,7 @@ impl<'a> Startup<'a> {
             Some((number, task.interrupted_checkout()?))
         });
         let checkouts = KeptCheckouts::of(&self.workplace, known);
-        let memory = Memory::of(&self.recovered, &self.plan.snapshot);
+        let earlier = EarlierResults::of(&self.recovered, &self.plan.snapshot);
         let PreparedRun {
             snapshot,
             tasks: PreparedTasks { jobs, agents, graph },
@@ -304,7 +303,7 @@ impl<'a> Startup<'a> {
                 chosen: Agents::new(agents, template, redaction.clone()),
                 arbiter: ArbiterQuestions::default(),
                 fallbacks: Fallbacks::new(&state),
-                memory,
+                earlier,
             },
             recorder: Recorder::new(log, state, cut, watcher, redaction),
             tasks: ScheduledTasks {
@@ -318,6 +317,7 @@ impl<'a> Startup<'a> {
                 workplace: self.workplace,
                 fences: Fences::new(fencing),
                 checkouts,
+                watched: HashMap::new(),
             },
             landing,
             plan_file: PlanFileSync {

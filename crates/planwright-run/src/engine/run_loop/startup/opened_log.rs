@@ -4,7 +4,7 @@ use super::super::super::{PlanSnapshot, RunError};
 use super::FILES;
 use crate::journal::{JournalHeader, plan_id};
 use crate::runs::state::RunState;
-use crate::runs::{Resumed, RunLog, RunPlace, RunRecord};
+use crate::runs::{ResumedLog, RunLog, RunPlace, RunRecord};
 
 pub(super) struct OpenedLog {
     pub(super) place: RunPlace,
@@ -13,7 +13,14 @@ pub(super) struct OpenedLog {
     pub(super) cut: Option<RunRecord>,
 }
 
-pub(super) fn resume(place: &RunPlace) -> Result<Resumed<'static>, RunError> {
+impl OpenedLog {
+    /// Removes the folder of a run that never started. If it stays, the run is listed as interrupted.
+    pub(super) fn abandon(&self) {
+        let _ = std::fs::remove_dir_all(self.place.folder());
+    }
+}
+
+pub(super) fn resume(place: &RunPlace) -> Result<ResumedLog<'static>, RunError> {
     place
         .refuse_links(&FILES)
         .map_err(RunError::io("the interrupted run cannot go on"))?;
@@ -22,7 +29,7 @@ pub(super) fn resume(place: &RunPlace) -> Result<Resumed<'static>, RunError> {
 
 /// Opens the log of the resumed run with its state, or creates a new one.
 pub(super) fn open_log(
-    resumed: Option<(RunPlace, Resumed<'static>)>,
+    resumed: Option<(RunPlace, ResumedLog<'static>)>,
     snapshot: &PlanSnapshot,
     now: &str,
 ) -> Result<OpenedLog, RunError> {
