@@ -11,7 +11,7 @@ use planwright_run::files::DiskFiles;
 use planwright_run::journal::{ChangeOutcome, ChangeRecord};
 use planwright_run::layout::PlanPlace;
 use planwright_run::runs::state::RunState;
-use planwright_run::runs::{Follower, RunEvent, RunLog, records};
+use planwright_run::runs::{LogFollower, RunEvent, RunLog, records};
 use planwright_run::store::{self, PlanFile, PreparedChange, Store};
 use planwright_testkit::TempFolder;
 use twox_hash::XxHash3_128;
@@ -150,7 +150,7 @@ fn check_added(plan: PlanFile<'_>, before: &[u64], change: Option<u64>) {
 fn check_log(path: &Path, bytes: &[u8]) {
     std::fs::write(path, bytes).expect("written");
     let read = records(&DiskFiles, path);
-    let followed = Follower::new(path).more();
+    let followed = LogFollower::new(path).more();
     assert_eq!(std::fs::read(path).expect("read"), bytes, "a reader changed it");
     if let Ok(read) = &read {
         let run_state = RunState::of(read);

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 
 use crate::caller;
 use crate::clock;
-use crate::config::{Agent, AttemptLimits, Channel, Fillings};
+use crate::config::{Agent, AttemptLimits, Channel, CommandValues};
 use crate::fence::Fence;
 use crate::redaction::Redaction;
-use crate::worker::{ProcessMark, Spec, Stdin};
+use crate::worker::{ProcessLimits, ProcessMark, ProcessSpec, Stdin};
 
 /// The inputs of an agent's process.
 pub(crate) struct AgentProcess<'a> {
@@ -42,13 +42,13 @@ pub(crate) struct AgentFiles {
 
 impl AgentProcess<'_> {
     /// Returns the process to start.
-    pub(crate) fn spec(self) -> Spec {
+    pub(crate) fn spec(self) -> ProcessSpec {
         let own = [
             ("PLANWRIGHT_RESULT", self.files.result.clone().into_os_string()),
             (caller::FOLDER, self.folder.to_owned().into_os_string()),
         ];
         let own = own.map(|(name, value)| (OsString::from(name), value));
-        Spec {
+        ProcessSpec {
             arguments: self.arguments(),
             folder: self.folder.to_owned(),
             // The last value of a variable wins.
@@ -62,16 +62,18 @@ impl AgentProcess<'_> {
             max_log_bytes: self.limits.log_bytes,
             redaction: self.redaction,
             streams_output: true,
-            wall_limit: Some(clock::real(self.limits.wall)),
-            silence_limit: Some(clock::real(self.limits.silence)),
-            grace: self.limits.grace,
+            limits: ProcessLimits {
+                wall: Some(clock::real(self.limits.wall)),
+                silence: Some(clock::real(self.limits.silence)),
+                grace: self.limits.grace,
+            },
             fence: self.fence,
         }
     }
 
     fn arguments(&self) -> Vec<OsString> {
         let agent = self.agent;
-        let mut arguments = agent.arguments(&Fillings {
+        let mut arguments = agent.arguments(&CommandValues {
             prompt: self.prompt,
             prompt_file: &self.files.prompt,
             result_file: &self.files.result,

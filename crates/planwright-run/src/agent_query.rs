@@ -22,7 +22,8 @@ use crate::files::{Files, write_own};
 use crate::layout::{STATE_FOLDER, make_dated_folder};
 use crate::redaction::Redaction;
 use crate::worker::{
-    EndCause, EndedProcess, ProcessExit, ProcessMark, Spec, StartError, StopManner, WorkerEvent, Workers,
+    EndCause, EndedProcess, ProcessExit, ProcessLimits, ProcessMark, ProcessSpec, StartError, StopManner, WorkerEvent,
+    Workers,
 };
 
 /// The default limit for an answer, in bytes.
@@ -276,7 +277,7 @@ pub fn ask_agent(
 
 impl AgentQuery<'_> {
     /// Writes the prompt to its file, and returns the process to start.
-    pub fn spec(&self) -> Result<Spec, AgentQueryError> {
+    pub fn spec(&self) -> Result<ProcessSpec, AgentQueryError> {
         let agent = self.found()?;
         let prompt_file = self.place.prompt();
         let written = faults::step("write question").and_then(|()| write_own(&prompt_file, self.prompt.as_bytes()));
@@ -311,11 +312,13 @@ impl AgentQuery<'_> {
             session: None,
             fence,
         };
-        Ok(Spec {
+        Ok(ProcessSpec {
             max_log_bytes: self.limits.log_cap,
-            wall_limit: Some(self.limits.wall),
-            silence_limit: Some(self.limits.silence),
-            grace: self.limits.grace,
+            limits: ProcessLimits {
+                wall: Some(self.limits.wall),
+                silence: Some(self.limits.silence),
+                grace: self.limits.grace,
+            },
             ..process.spec()
         })
     }

@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::git::Repository;
+use crate::git::{CheckoutSlot, FrozenSettings, GitError, Pool, Repository};
 use crate::layout::PlanKey;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -68,6 +68,13 @@ impl CheckoutHome {
 
     pub fn pool(&self) -> PathBuf {
         self.folder.join("pool")
+    }
+
+    /// Takes a slot outside of a run. The user's git settings of now are copied to a folder.
+    pub fn take_slot(&self, repository: &Repository, settings: &Path) -> Result<CheckoutSlot, GitError> {
+        fs::remove_dir_all(settings).ok();
+        let frozen = FrozenSettings::freeze(repository, settings)?;
+        Pool::open(&self.pool())?.take(&frozen)
     }
 
     /// Returns the folder of the worktrees that hold branches.

@@ -16,7 +16,7 @@ pub const MAX_FILES: usize = 10_000;
 pub const MAX_BYTES: u64 = 200_000_000;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Duplicate {
+pub struct WorkspaceCopy {
     pub plan: PathBuf,
     /// How many files were copied; none if the copy already existed.
     pub n_copied: Option<usize>,
@@ -25,7 +25,7 @@ pub struct Duplicate {
 }
 
 #[derive(Debug, thiserror::Error)]
-pub enum DuplicateError {
+pub enum WorkspaceCopyError {
     #[error("`{}` is the workspace itself, not a place for a copy of it", .0.display())]
     Itself(PathBuf),
     #[error("`{}` is not empty, and is no copy of this workspace", .0.display())]
@@ -44,33 +44,33 @@ pub enum DuplicateError {
     },
 }
 
-impl DuplicateError {
+impl WorkspaceCopyError {
     pub fn help(&self) -> &'static str {
         match self {
-            DuplicateError::Itself(_) | DuplicateError::NotAFolder(_) => "name a folder that is not there yet",
-            DuplicateError::Occupied(_) => "name a folder that is not there yet, or remove this one",
-            DuplicateError::TooMany(_) | DuplicateError::TooLarge(_) => {
+            WorkspaceCopyError::Itself(_) | WorkspaceCopyError::NotAFolder(_) => "name a folder that is not there yet",
+            WorkspaceCopyError::Occupied(_) => "name a folder that is not there yet, or remove this one",
+            WorkspaceCopyError::TooMany(_) | WorkspaceCopyError::TooLarge(_) => {
                 "make a copy of what matters yourself, and run the plan there"
             }
-            DuplicateError::Io { .. } => "",
+            WorkspaceCopyError::Io { .. } => "",
         }
     }
 
     /// Returns whether the machine failed, not its user.
     pub fn is_environment(&self) -> bool {
-        matches!(self, DuplicateError::Io { .. })
+        matches!(self, WorkspaceCopyError::Io { .. })
     }
 
     fn io(path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();
-        |source| DuplicateError::Io { path, source }
+        |source| WorkspaceCopyError::Io { path, source }
     }
 }
 
 /// Copies the workspace of a plan to a folder, except `.git`, `.planwright` and cargo's build output. Leaves a folder that already holds
 /// such a copy unchanged. A copy is made next to its folder, and is renamed into place when it is complete.
-pub fn duplicate(plan: &PlanPlace, folder: &Path) -> Result<Duplicate, DuplicateError> {
-    let copy = Duplicate {
+pub fn duplicate(plan: &PlanPlace, folder: &Path) -> Result<WorkspaceCopy, WorkspaceCopyError> {
+    let copy = WorkspaceCopy {
         plan: folder.join(&plan.relative),
         n_copied: None,
         left_out: Vec::new(),
@@ -78,7 +78,7 @@ pub fn duplicate(plan: &PlanPlace, folder: &Path) -> Result<Duplicate, Duplicate
     if let ExistingTarget::Copy = state_of(plan, folder)? {
         return Ok(copy);
     }
-    let inventory = Inventory::of(&plan.root, fs::canonicalize(folder).ok().as_deref())?;
+    let inventory = WorkspaceEntries::of(&plan.root, fs::canonicalize(folder).ok().as_deref())?;
     let n_copied = match inventory.make(plan, folder) {
         Ok(n_copied) => n_copied,
         // Another process may have made the copy in the meantime.
@@ -89,7 +89,7 @@ pub fn duplicate(plan: &PlanPlace, folder: &Path) -> Result<Duplicate, Duplicate
             };
         }
     };
-    Ok(Duplicate {
+    Ok(WorkspaceCopy {
         n_copied: Some(n_copied),
         left_out: inventory.left_out,
         ..copy
@@ -101,34 +101,34 @@ enum ExistingTarget {
     Copy,
 }
 
-fn state_of(plan: &PlanPlace, folder: &Path) -> Result<ExistingTarget, DuplicateError> {
+fn state_of(plan: &PlanPlace, folder: &Path) -> Result<ExistingTarget, WorkspaceCopyError> {
     let own = match fs::canonicalize(folder) {
         Ok(own) => own,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(ExistingTarget::Nothing),
         Err(source) => {
             let path = folder.to_owned();
-            return Err(DuplicateError::Io { path, source });
+            return Err(WorkspaceCopyError::Io { path, source });
         }
     };
     if own == plan.root {
-        return Err(DuplicateError::Itself(folder.to_owned()));
+        return Err(WorkspaceCopyError::Itself(folder.to_owned()));
     }
     if !own.is_dir() {
-        return Err(DuplicateError::NotAFolder(folder.to_owned()));
+        return Err(WorkspaceCopyError::NotAFolder(folder.to_owned()));
     }
     if own.join(&plan.relative).is_file() && own.join(CONFIG_FILE).is_file() {
         return Ok(ExistingTarget::Copy);
     }
-    let mut entries = fs::read_dir(&own).map_err(DuplicateError::io(folder))?;
+    let mut entries = fs::read_dir(&own).map_err(WorkspaceCopyError::io(folder))?;
     match entries.next() {
         None => Ok(ExistingTarget::Nothing),
-        Some(_) => Err(DuplicateError::Occupied(folder.to_owned())),
+        Some(_) => Err(WorkspaceCopyError::Occupied(folder.to_owned())),
     }
 }
 
 /// The entries of a workspace to copy: paths from its root, each folder before its content.
 #[derive(Default)]
-struct Inventory {
+struct WorkspaceEntries {
     folders: Vec<PathBuf>,
     files: Vec<PathBuf>,
     links: Vec<(PathBuf, PathBuf)>,
@@ -136,19 +136,19 @@ struct Inventory {
     n_bytes: u64,
 }
 
-impl Inventory {
+impl WorkspaceEntries {
     /// Lists a workspace. `except` is the path of the copy itself.
-    fn of(root: &Path, except: Option<&Path>) -> Result<Self, DuplicateError> {
-        let mut inventory = Inventory::default();
+    fn of(root: &Path, except: Option<&Path>) -> Result<Self, WorkspaceCopyError> {
+        let mut inventory = WorkspaceEntries::default();
         let mut queue = VecDeque::from([PathBuf::new()]);
         while let Some(folder) = queue.pop_front() {
             let here = root.join(&folder);
-            let entries = fs::read_dir(&here).map_err(DuplicateError::io(&here))?;
+            let entries = fs::read_dir(&here).map_err(WorkspaceCopyError::io(&here))?;
             for entry in entries {
-                let entry = entry.map_err(DuplicateError::io(&here))?;
+                let entry = entry.map_err(WorkspaceCopyError::io(&here))?;
                 let relative = folder.join(entry.file_name());
                 let path = root.join(&relative);
-                let metadata = fs::symlink_metadata(&path).map_err(DuplicateError::io(&path))?;
+                let metadata = fs::symlink_metadata(&path).map_err(WorkspaceCopyError::io(&path))?;
                 if Some(path.as_path()) == except || is_passed_over(&path, &relative, &metadata) {
                     continue;
                 }
@@ -161,7 +161,7 @@ impl Inventory {
         Ok(inventory)
     }
 
-    fn take(&mut self, root: &Path, relative: PathBuf, metadata: &Metadata) -> Result<(), DuplicateError> {
+    fn take(&mut self, root: &Path, relative: PathBuf, metadata: &Metadata) -> Result<(), WorkspaceCopyError> {
         let path = root.join(&relative);
         if metadata.is_dir() {
             self.folders.push(relative);
@@ -169,7 +169,7 @@ impl Inventory {
             self.n_bytes = self.n_bytes.saturating_add(metadata.len());
             self.files.push(relative);
         } else if metadata.is_symlink() {
-            let target = fs::read_link(&path).map_err(DuplicateError::io(&path))?;
+            let target = fs::read_link(&path).map_err(WorkspaceCopyError::io(&path))?;
             match stays_inside(root, &relative, &target) {
                 true => self.links.push((relative, target)),
                 false => self.left_out.push(relative),
@@ -179,24 +179,24 @@ impl Inventory {
         }
         let n_entries = self.folders.len() + self.files.len() + self.links.len() + self.left_out.len();
         match () {
-            () if n_entries > MAX_FILES => Err(DuplicateError::TooMany(root.to_owned())),
-            () if self.n_bytes > MAX_BYTES => Err(DuplicateError::TooLarge(root.to_owned())),
+            () if n_entries > MAX_FILES => Err(WorkspaceCopyError::TooMany(root.to_owned())),
+            () if self.n_bytes > MAX_BYTES => Err(WorkspaceCopyError::TooLarge(root.to_owned())),
             () => Ok(()),
         }
     }
 
     /// Makes the copy under a temporary name, renames it, and returns its number of files.
-    fn make(&self, plan: &PlanPlace, folder: &Path) -> Result<usize, DuplicateError> {
+    fn make(&self, plan: &PlanPlace, folder: &Path) -> Result<usize, WorkspaceCopyError> {
         // The existing folder is empty, and may be the target of a link.
         let own = fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned());
         let above = match own.parent() {
             Some(above) if !above.as_os_str().is_empty() => above,
             _ => Path::new("."),
         };
-        fs::create_dir_all(above).map_err(DuplicateError::io(above))?;
+        fs::create_dir_all(above).map_err(WorkspaceCopyError::io(above))?;
         let temporary = above.join(new_temporary_name());
         let made = DiskFiles.create_folder(&temporary);
-        made.map_err(DuplicateError::io(&temporary))?;
+        made.map_err(WorkspaceCopyError::io(&temporary))?;
         remove_abandoned(above, &temporary);
         if let Ok(metadata) = fs::metadata(&own) {
             fs::set_permissions(&temporary, metadata.permissions()).ok();
@@ -205,7 +205,7 @@ impl Inventory {
             // Only Unix renames a folder over an empty one.
             fs::remove_dir(&own).ok();
             let named = DiskFiles.rename(&temporary, &own);
-            named.map(|()| n_copied).map_err(DuplicateError::io(&own))
+            named.map(|()| n_copied).map_err(WorkspaceCopyError::io(&own))
         });
         if copied.is_err() {
             fs::remove_dir_all(&temporary).ok();
@@ -214,10 +214,10 @@ impl Inventory {
     }
 
     /// Copies everything to an empty folder, and returns the number of files.
-    fn copy(&self, plan: &PlanPlace, to: &Path) -> Result<usize, DuplicateError> {
+    fn copy(&self, plan: &PlanPlace, to: &Path) -> Result<usize, WorkspaceCopyError> {
         for folder in &self.folders {
             let folder = to.join(folder);
-            fs::create_dir_all(&folder).map_err(DuplicateError::io(&folder))?;
+            fs::create_dir_all(&folder).map_err(WorkspaceCopyError::io(&folder))?;
         }
         let relative = Path::new(&plan.relative);
         let others = self.files.iter().map(PathBuf::as_path).filter(|file| *file != relative);
@@ -227,7 +227,7 @@ impl Inventory {
         // The plan may be in a folder that is not copied.
         let own = to.join(relative);
         if let Some(folder) = own.parent() {
-            fs::create_dir_all(folder).map_err(DuplicateError::io(folder))?;
+            fs::create_dir_all(folder).map_err(WorkspaceCopyError::io(folder))?;
         }
         copy_file(&plan.target, &own)?;
         for (link, target) in &self.links {
@@ -245,14 +245,14 @@ impl Inventory {
     }
 }
 
-fn copy_file(from: &Path, to: &Path) -> Result<(), DuplicateError> {
+fn copy_file(from: &Path, to: &Path) -> Result<(), WorkspaceCopyError> {
     let copied = faults::step("copy file").and_then(|()| fs::copy(from, to));
-    copied.map(drop).map_err(DuplicateError::io(from))
+    copied.map(drop).map_err(WorkspaceCopyError::io(from))
 }
 
-fn write(path: &Path, text: &str) -> Result<(), DuplicateError> {
+fn write(path: &Path, text: &str) -> Result<(), WorkspaceCopyError> {
     let written = faults::step("write file").and_then(|()| fs::write(path, text));
-    written.map_err(DuplicateError::io(path))
+    written.map_err(WorkspaceCopyError::io(path))
 }
 
 /// Removes copies that were interrupted: those with our temporary name that were not changed for an hour. The file system's clock decides,
@@ -297,12 +297,12 @@ fn stays_inside(root: &Path, link: &Path, target: &Path) -> bool {
 }
 
 #[cfg(unix)]
-fn make_link(target: &Path, link: &Path) -> Result<(), DuplicateError> {
-    std::os::unix::fs::symlink(target, link).map_err(DuplicateError::io(link))
+fn make_link(target: &Path, link: &Path) -> Result<(), WorkspaceCopyError> {
+    std::os::unix::fs::symlink(target, link).map_err(WorkspaceCopyError::io(link))
 }
 
 #[cfg(not(unix))]
-fn make_link(_target: &Path, link: &Path) -> Result<(), DuplicateError> {
+fn make_link(_target: &Path, link: &Path) -> Result<(), WorkspaceCopyError> {
     let source = io::Error::new(io::ErrorKind::Unsupported, "links cannot be made on this system");
-    Err(DuplicateError::io(link)(source))
+    Err(WorkspaceCopyError::io(link)(source))
 }

@@ -19,21 +19,21 @@ mod tests {
 
     #[derive(Debug, thiserror::Error)]
     #[error("{what}")]
-    struct Layer {
+    struct ErrorLayer {
         what: &'static str,
         #[source]
-        cause: Option<Box<Layer>>,
+        cause: Option<Box<ErrorLayer>>,
     }
 
     #[test]
     fn every_cause_is_printed_once() {
-        let inner = Box::new(Layer {
+        let inner = Box::new(ErrorLayer {
             what: "the disk is full",
             cause: None,
         });
-        let outer = Layer {
+        let outer = ErrorLayer {
             what: "the plan cannot be written",
-            cause: Some(Box::new(Layer {
+            cause: Some(Box::new(ErrorLayer {
                 what: "its file",
                 cause: Some(inner),
             })),

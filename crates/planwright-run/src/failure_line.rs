@@ -12,13 +12,13 @@ const MAX_DETAILS: usize = 2;
 /// A cause in the form of a known test runner comes before errors, errors before failures, failures before headings. Among equals
 /// the first one counts. `clean` returns a line in the form in which it is shown; that form is judged.
 pub fn failure_line(text: &str, clean: impl Fn(&str) -> String) -> Option<String> {
-    let mut best: Option<(Rank, String)> = None;
-    let mut trace = Trace::Outside;
+    let mut best: Option<(LineRank, String)> = None;
+    let mut trace = StackTrace::Outside;
     let mut lines = text.lines().take(MAX_LINES).peekable();
     while let Some(raw) = lines.next() {
         let line = clean(raw);
         trace = trace.after(raw, &line);
-        if trace == Trace::Inside || is_noise(&line) {
+        if trace == StackTrace::Inside || is_noise(&line) {
             continue;
         }
         let found = rank_of(&line);
@@ -26,7 +26,7 @@ pub fn failure_line(text: &str, clean: impl Fn(&str) -> String) -> Option<String
             continue;
         }
         best = Some((found, with_details(line, &mut lines, &clean)));
-        if found == Rank::Cause {
+        if found == LineRank::Cause {
             break;
         }
     }
@@ -34,7 +34,7 @@ pub fn failure_line(text: &str, clean: impl Fn(&str) -> String) -> Option<String
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Rank {
+enum LineRank {
     /// The cause, in the form of a known test runner.
     Cause,
     Error,
@@ -46,7 +46,7 @@ enum Rank {
     Total,
 }
 
-fn rank_of(line: &str) -> Rank {
+fn rank_of(line: &str) -> LineRank {
     const TOTALS: &[&str] = &[
         "error: aborting due to",
         "error: could not compile",
@@ -93,13 +93,13 @@ fn rank_of(line: &str) -> Rank {
     let lower = line.to_lowercase();
     let has = |words: &[&str]| words.iter().any(|word| lower.contains(word));
     match () {
-        () if TOTALS.iter().any(|total| lower.starts_with(total)) => Rank::Total,
-        () if is_cause(line) => Rank::Cause,
-        () if is_heading(line) => Rank::Heading,
-        () if is_fine(&lower) || (has(FINE) && !lower.starts_with("error")) => Rank::Other,
-        () if has(ERRORS) || has_word(&lower, "error") || is_go_position(line) => Rank::Error,
-        () if has(FAILURES) => Rank::Failure,
-        () => Rank::Other,
+        () if TOTALS.iter().any(|total| lower.starts_with(total)) => LineRank::Total,
+        () if is_cause(line) => LineRank::Cause,
+        () if is_heading(line) => LineRank::Heading,
+        () if is_fine(&lower) || (has(FINE) && !lower.starts_with("error")) => LineRank::Other,
+        () if has(ERRORS) || has_word(&lower, "error") || is_go_position(line) => LineRank::Error,
+        () if has(FAILURES) => LineRank::Failure,
+        () => LineRank::Other,
     }
 }
 
@@ -226,21 +226,21 @@ fn with_details<'t>(
 
 /// The position of a line in a stack trace with indented frames.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Trace {
+enum StackTrace {
     Outside,
     Inside,
 }
 
-impl Trace {
+impl StackTrace {
     fn after(self, raw: &str, line: &str) -> Self {
         let begins = line.starts_with("Traceback (most recent call last)")
             || line.starts_with("stack backtrace:")
             || line.starts_with("goroutine ");
-        let continues = self == Trace::Inside && (line.is_empty() || raw.starts_with([' ', '\t']));
+        let continues = self == StackTrace::Inside && (line.is_empty() || raw.starts_with([' ', '\t']));
         if begins || continues {
-            Trace::Inside
+            StackTrace::Inside
         } else {
-            Trace::Outside
+            StackTrace::Outside
         }
     }
 }

@@ -48,7 +48,7 @@ impl Gate {
 
 /// A gate that is closed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Closed {
+pub struct ClosedGate {
     pub gate: Gate,
     pub message: String,
     /// The next step for the user.
@@ -116,7 +116,7 @@ impl<'a> Gates<'a> {
     }
 
     /// Returns the closed gate of the whole plan, if any.
-    pub fn of_plan(&self) -> Option<Closed> {
+    pub fn of_plan(&self) -> Option<ClosedGate> {
         let LinkedPlan { dialect, plan, .. } = self.linked?;
         let refusal = dialect.refuses_work(plan, self.findings);
         // An approval does not make a task of a placeholder.
@@ -134,7 +134,7 @@ impl<'a> Gates<'a> {
             return Some(closed_by(Gate::Source, message, &help));
         }
         if let Some(RunRefusal { lift, message, help }) = refusal {
-            return Some(Closed {
+            return Some(ClosedGate {
                 gate: match lift {
                     RunLift::Approval => Gate::Approval,
                     RunLift::Retry | RunLift::Nothing => Gate::Source,
@@ -145,7 +145,7 @@ impl<'a> Gates<'a> {
             });
         }
         let has_own = dialect.plan_machine().has(PlanVerb::Approve);
-        (!self.is_approved && !has_own).then(|| Closed {
+        (!self.is_approved && !has_own).then(|| ClosedGate {
             gate: Gate::Approval,
             message: "the plan is not approved, and `[approval] required` asks for that".to_owned(),
             help: "a person approves it: `planwright approve`".to_owned(),
@@ -154,7 +154,7 @@ impl<'a> Gates<'a> {
     }
 
     /// Returns the closed gate of a task that is marked as done without a proof, which blocks its dependents.
-    pub fn unproven(&self, task_ix: usize) -> Option<Closed> {
+    pub fn unproven(&self, task_ix: usize) -> Option<ClosedGate> {
         let plan = &self.linked?.plan;
         let name = plan.task_name(task_ix);
         let is_done = plan.tasks().get(task_ix)?.status.state() == Some(State::Done);
@@ -172,8 +172,8 @@ impl<'a> Gates<'a> {
     }
 
     /// Returns the closed gates of a task, those of the whole plan first. A finished task has none.
-    pub fn of_task(&self, task_ix: usize, now: &str) -> Vec<Closed> {
-        let mut closed: Vec<Closed> = self.of_plan().into_iter().collect();
+    pub fn of_task(&self, task_ix: usize, now: &str) -> Vec<ClosedGate> {
+        let mut closed: Vec<ClosedGate> = self.of_plan().into_iter().collect();
         let Some(linked) = self.linked else {
             return closed;
         };
@@ -210,8 +210,8 @@ impl<'a> Gates<'a> {
     }
 }
 
-fn closed_by(gate: Gate, message: String, help: &str) -> Closed {
-    Closed {
+fn closed_by(gate: Gate, message: String, help: &str) -> ClosedGate {
+    ClosedGate {
         gate,
         message,
         help: help.to_owned(),

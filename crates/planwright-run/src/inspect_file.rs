@@ -11,7 +11,7 @@ use crate::shell::with_pack;
 use crate::workspace::{look_up, neighbours_of, root_of, slashed};
 
 /// Inspects a text as the file at a path, or as standard input.
-pub fn inspect_file(source: &SourceText, path: Option<&Path>, forced: Option<&'static dyn Dialect>) -> Examined {
+pub fn inspect_file(source: &SourceText, path: Option<&Path>, forced: Option<&'static dyn Dialect>) -> InspectedFile {
     let (mut inspection, facts) = look(path, forced, |choice| inspect(source, choice), |seen| seen);
     if let Some(path) = path {
         let path = path.to_string_lossy();
@@ -24,7 +24,7 @@ pub fn inspect_file(source: &SourceText, path: Option<&Path>, forced: Option<&'s
             found.help = with_pack(&found.help, path);
         }
     }
-    Examined { inspection, facts }
+    InspectedFile { inspection, facts }
 }
 
 /// Opens a text for a change, as the file at a path or as standard input. Returns the facts that were looked up for it as well.
@@ -74,7 +74,7 @@ fn look<T>(
 }
 
 /// An inspection with the facts from the disk.
-pub struct Examined {
+pub struct InspectedFile {
     pub inspection: Inspection,
     pub facts: DiskFacts,
 }

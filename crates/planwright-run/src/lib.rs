@@ -35,7 +35,7 @@
 //!
 //! # Reading the state of a run
 //!
-//! Every process may read the log of a run, also while it runs: readers take no lock. [`runs::Follower`] waits for more.
+//! Every process may read the log of a run, also while it runs: readers take no lock. [`runs::LogFollower`] waits for more.
 //!
 //! ```
 //! use planwright_run::files::DiskFiles;

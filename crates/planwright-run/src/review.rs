@@ -17,11 +17,11 @@ use crate::journal::{JournalError, plan_id};
 use crate::layout::PlanPlace;
 use crate::lock::LockError;
 use crate::revise::{
-    ChangeTarget, LastVerb, ReviseError, Revised, TaskSelector, VerbCall, last_verbs_of, task_named, transition_by,
+    ChangeTarget, LastVerb, ReviseError, RevisedPlan, TaskSelector, VerbCall, last_verbs_of, task_named, transition_by,
 };
 use crate::runs::state::{RunState, TaskRun, TaskState};
 use crate::runs::{
-    self, ApprovalRecord, AttemptEndRecord, ControlRequest, Follower, Outcome, RunEvent, RunLock, RunLog, RunPlace,
+    self, ApprovalRecord, AttemptEndRecord, ControlRequest, LogFollower, Outcome, RunEvent, RunLock, RunLog, RunPlace,
     RunRecord, SkippedTask, UnlandedWorkRecord, ask, holder, records,
 };
 use crate::store::{StoreError, load};
@@ -82,7 +82,7 @@ impl Review<'_> {
 }
 
 /// The result of a review.
-pub enum Reviewed {
+pub enum ReviewResult {
     /// The active run received the verdict.
     Run {
         run: String,
@@ -105,7 +105,7 @@ pub enum Reviewed {
         run: String,
         /// The task, by the plan's own name.
         task: String,
-        revised: Box<Revised>,
+        revised: Box<RevisedPlan>,
         /// The commit with its work, if that is on no branch.
         commit: Option<String>,
     },
@@ -143,7 +143,7 @@ pub enum ReviewError {
 }
 
 /// Sends a reviewer's verdict on a task to the active run, or records it if no run is active.
-pub fn review(target: ChangeTarget<'_>, review: &Review<'_>) -> Result<Reviewed, ReviewError> {
+pub fn review(target: ChangeTarget<'_>, review: &Review<'_>) -> Result<ReviewResult, ReviewError> {
     let files = &DiskFiles;
     let place = PlanPlace::of(files, target.path).map_err(|source| ReviewError::Io {
         path: target.path.to_owned(),
@@ -180,15 +180,15 @@ fn approve_landing(
     held: &UnlandedWorkRecord,
     task: &str,
     review: &Review<'_>,
-) -> Result<Reviewed, ReviewError> {
+) -> Result<ReviewResult, ReviewError> {
     let files = &DiskFiles;
     let commit = held.candidate.commit.clone();
     if !target.dry {
         let approved = review.approval(task, Some(commit.clone()));
         add_to_log(files, place, run, &clock::now(), &[RunEvent::Approved(approved)])?;
     }
-    let conditions = RunState::of(&records(files, &run.log())?).conditions;
-    Ok(Reviewed::ToLand {
+    let conditions = RunState::of(&records(files, &run.log())?).settings.fixed;
+    Ok(ReviewResult::ToLand {
         task: task.to_owned(),
         commit,
         branch: conditions.map(|conditions| match conditions.is_current {
@@ -202,10 +202,10 @@ fn approve_landing(
 fn change_plan(
     target: ChangeTarget<'_>,
     place: &PlanPlace,
-    waiting: Waiting,
+    waiting: TaskInReview,
     task: String,
     review: &Review<'_>,
-) -> Result<Reviewed, ReviewError> {
+) -> Result<ReviewResult, ReviewError> {
     let (now, work) = (clock::now(), &waiting.work);
     let verb = VerbRequest::new(review.verdict.task_verb(), &now);
     let request = match review.verdict {
@@ -247,7 +247,7 @@ fn change_plan(
             Err(error) => return Err(error),
         }
     }
-    Ok(Reviewed::Plan {
+    Ok(ReviewResult::Plan {
         run: waiting.run.id().to_owned(),
         task,
         revised: Box::new(revised),
@@ -274,15 +274,15 @@ fn ask_run(
     run: &RunPlace,
     task: &str,
     review: &Review<'_>,
-) -> Result<Option<Reviewed>, ReviewError> {
-    let mut follower = Follower::new(&run.log());
+) -> Result<Option<ReviewResult>, ReviewError> {
+    let mut follower = LogFollower::new(&run.log());
     let so_far = follower.more()?;
     let words = last_words(&RunState::of(&so_far));
     if !words.get(task).is_some_and(LastReviewEvent::is_review) {
         return Err(nothing_waits(task, &words));
     }
     let reviewed = |answer| {
-        Some(Reviewed::Run {
+        Some(ReviewResult::Run {
             run: run.id().to_owned(),
             task: task.to_owned(),
             answer,
@@ -333,7 +333,7 @@ fn answer_in(record: &RunRecord, task: &str) -> Option<String> {
 }
 
 /// A task that a run left for review.
-struct Waiting {
+struct TaskInReview {
     run: RunPlace,
     work: ReviewedWork,
 }
@@ -376,7 +376,12 @@ impl LastReviewEvent {
 }
 
 /// Returns the newest run of a plan with records about a task, if the task waits for a review.
-fn waiting_since(files: &dyn Files, place: &PlanPlace, id: Option<&str>, task: &str) -> Result<Waiting, ReviewError> {
+fn waiting_since(
+    files: &dyn Files,
+    place: &PlanPlace,
+    id: Option<&str>,
+    task: &str,
+) -> Result<TaskInReview, ReviewError> {
     let own = runs::of_plan(files, place, id).map_err(|source| ReviewError::Io {
         path: place.root.clone(),
         source,
@@ -389,7 +394,7 @@ fn waiting_since(files: &dyn Files, place: &PlanPlace, id: Option<&str>, task: &
         match newest.remove(task) {
             Some(LastReviewEvent::Review(work)) => {
                 let run = run.place;
-                return Ok(Waiting { run, work });
+                return Ok(TaskInReview { run, work });
             }
             Some(LastReviewEvent::Other) => break,
             None => {}
@@ -448,7 +453,7 @@ fn nothing_waits(task: &str, words: &BTreeMap<String, LastReviewEvent>) -> Revie
 }
 
 fn last_words(state: &RunState) -> BTreeMap<String, LastReviewEvent> {
-    let tasks = state.tasks().iter().filter(|task| !task.is_removed);
+    let tasks = state.tasks().iter().filter(|task| !task.plan_file.is_removed);
     // A task that only waited for its agent has no such record.
     let known = tasks.filter(|task| task.state != TaskState::Resting || !task.attempts.is_empty());
     known.map(|task| (task.task.clone(), word_of(task))).collect()
@@ -461,7 +466,7 @@ fn word_of(task: &TaskRun) -> LastReviewEvent {
     let last = task.last().cloned().unwrap_or_default();
     LastReviewEvent::Review(ReviewedWork {
         attempt: last.attempt,
-        since: task.changed_at.clone(),
+        since: task.plan_file.changed_at.clone(),
         output: last.report.output,
         files: last.report.files,
         held: task.held_work(),

@@ -1,8 +1,8 @@
 //! The verbs `approve` and `reject`: the review of a plan, or of the work of a task.
 
 use planwright_core::plan::PlanVerb;
-use planwright_run::review::{PATIENCE, Review, ReviewError, ReviewVerdict, Reviewed, review};
-use planwright_run::revise::{ChangeTarget, Revised};
+use planwright_run::review::{PATIENCE, Review, ReviewError, ReviewResult, ReviewVerdict, review};
+use planwright_run::revise::{ChangeTarget, RevisedPlan};
 use planwright_run::store;
 use serde::Deserialize;
 
@@ -51,7 +51,7 @@ pub fn approve(
     let task_review = TaskReview::new(&found, &task, ReviewVerdict::Approve, request)?;
     // Work that certainly cannot land is not approved.
     let landing = match task_review.ask(true)? {
-        Reviewed::ToLand { task, branch, .. } => {
+        ReviewResult::ToLand { task, branch, .. } => {
             let landing = ApprovedLanding::prepare(&found, &task, branch, &task_review.who, workspace)?;
             Some(landing)
         }
@@ -59,7 +59,7 @@ pub fn approve(
     };
     let is_dry = request.change.is_dry();
     match (task_review.ask(is_dry)?, landing.filter(|_| !is_dry)) {
-        (Reviewed::ToLand { task, .. }, Some(landing)) => {
+        (ReviewResult::ToLand { task, .. }, Some(landing)) => {
             let result = landing.land(&task, observer)?;
             Ok(landed_report(&found, &task, &result))
         }
@@ -111,7 +111,7 @@ impl<'a> TaskReview<'a> {
         })
     }
 
-    fn ask(&self, is_dry: bool) -> Result<Reviewed> {
+    fn ask(&self, is_dry: bool) -> Result<ReviewResult> {
         let target: ChangeTarget<'_> = self.found.target(is_dry);
         let asked = Review {
             task: self.task,
@@ -123,18 +123,18 @@ impl<'a> TaskReview<'a> {
         review(target, &asked).map_err(|error| review_failure(self.found, &error))
     }
 
-    fn report(&self, workspace: &Workspace, reviewed: Reviewed) -> ChangeReport {
+    fn report(&self, workspace: &Workspace, reviewed: ReviewResult) -> ChangeReport {
         let (path, verb) = (&self.found.path, self.verdict.as_str());
         match reviewed {
-            Reviewed::Run { run, task, answer } => {
+            ReviewResult::Run { run, task, answer } => {
                 let run = RunAnswer { id: run, answer };
                 ChangeReport::of_run(path, verb, &task, run)
             }
-            Reviewed::ToLand { task, commit, .. } => {
+            ReviewResult::ToLand { task, commit, .. } => {
                 let words = format!("would be approved, and land as commit {} has it", short(&commit));
                 ChangeReport::of_task(path, "approve", &task, words, false)
             }
-            Reviewed::Plan {
+            ReviewResult::Plan {
                 task, revised, commit, ..
             } => self.plan_report(workspace, task, &revised, commit.as_deref()),
         }
@@ -144,7 +144,7 @@ impl<'a> TaskReview<'a> {
         &self,
         workspace: &Workspace,
         task: String,
-        revised: &Revised,
+        revised: &RevisedPlan,
         commit: Option<&str>,
     ) -> ChangeReport {
         match (self.verdict, commit) {

@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
-use planwright_run::config::{self, ConfigInputs, ConfigLevel, Configuration, Effective, SettingOrigin, SourceKind};
+use planwright_run::config::{
+    self, ConfigInputs, ConfigLevel, Configuration, EffectiveSetting, SettingOrigin, SourceKind,
+};
 use planwright_run::workspace::root_of;
 use serde::{Deserialize, Serialize};
 
@@ -90,7 +92,7 @@ pub fn source_reports(configuration: &Configuration) -> Vec<SourceReport> {
     sources.collect()
 }
 
-fn setting_report(row: &Effective) -> SettingReport {
+fn setting_report(row: &EffectiveSetting) -> SettingReport {
     SettingReport {
         key: row.path.clone(),
         value: row.value.clone(),

@@ -6,7 +6,7 @@ use std::time::Instant;
 use planwright_run::clock;
 use planwright_run::files::DiskFiles;
 use planwright_run::runs::state::RunState;
-use planwright_run::runs::{ControlRequest, Follower, Outcome, RequestRecord, RunEvent, RunRecord, SeenRun, ask};
+use planwright_run::runs::{ControlRequest, LogFollower, Outcome, RequestRecord, RunEvent, RunRecord, SeenRun, ask};
 use serde::{Deserialize, Serialize};
 
 use crate::failure::{Failure, Result};
@@ -85,14 +85,15 @@ impl RunControl {
     /// Returns why the request is not needed, if so.
     fn is_met(self, run_state: &RunState) -> Option<&'static str> {
         match self {
-            RunControl::Pause if run_state.stopping.is_some() => Some("is stopping: nothing new starts any more"),
+            RunControl::Pause if run_state.halt.stopping.is_some() => Some("is stopping: nothing new starts any more"),
             // A run that paused by itself resumes by itself, unless a user pauses it too.
             RunControl::Pause => run_state
+                .halt
                 .paused
                 .as_ref()
                 .filter(|paused| !is_own(paused))
                 .map(|_| "is paused already"),
-            RunControl::Resume => match &run_state.paused {
+            RunControl::Resume => match &run_state.halt.paused {
                 None => Some("is not paused"),
                 Some(paused) if is_own(paused) => {
                     Some("waits until the plan file is fixed, and continues by itself then: see `planwright check`")
@@ -100,6 +101,7 @@ impl RunControl {
                 Some(_) => None,
             },
             RunControl::Stop => run_state
+                .halt
                 .stopping
                 .as_ref()
                 .map(|_| "is stopping already; --now ends what runs too"),
@@ -137,12 +139,12 @@ pub fn control(workspace: &Workspace, request: &ControlRunRequest) -> Result<Con
         }
     };
     refuse_in_attempt(run.place.root(), &what)?;
-    let mut follower = Follower::new(&run.place.log());
+    let mut follower = LogFollower::new(&run.place.log());
     let mut run_state = RunState::default();
     for record in all(&mut follower)? {
         run_state.apply(&record);
     }
-    if control == RunControl::Resume && run_state.stopping.is_some() {
+    if control == RunControl::Resume && run_state.halt.stopping.is_some() {
         return Err(Failure::problem(
             format!("run {} is stopping, and starts nothing any more", run.place.id()),
             "`planwright run` continues the plan once it has ended",
@@ -264,12 +266,12 @@ fn live_run(scope: &RunScope) -> Result<SeenRun> {
     }
 }
 
-fn all(follower: &mut Follower) -> Result<Vec<RunRecord>> {
+fn all(follower: &mut LogFollower) -> Result<Vec<RunRecord>> {
     follower.more().map_err(|error| unreadable(&error))
 }
 
 /// Waits for the run's answer; none if none arrives in time.
-fn wait(control: RunControl, run: &SeenRun, follower: &mut Follower) -> Result<Option<RunRecord>> {
+fn wait(control: RunControl, run: &SeenRun, follower: &mut LogFollower) -> Result<Option<RunRecord>> {
     let start = Instant::now();
     loop {
         let is_gone = run.live(&DiskFiles).is_none();

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use planwright_run::files::DiskFiles;
 use planwright_run::runs::{
-    self, AttemptEndRecord, AttemptRecord, Follower, PlanEditRecord, PlanWriteRecord, RunEvent, RunRecord, SeenRun,
+    self, AttemptEndRecord, AttemptRecord, LogFollower, PlanEditRecord, PlanWriteRecord, RunEvent, RunRecord, SeenRun,
 };
 use planwright_run::worker::{Process, is_alive};
 use serde::Deserialize;
@@ -66,7 +66,7 @@ fn read_run(
     n_received: &mut u64,
     receive: EventReceiver<'_>,
 ) -> Result<Option<SeenRun>> {
-    let mut follower = Follower::new(&run.place.log());
+    let mut follower = LogFollower::new(&run.place.log());
     let mut activity = RunActivity::new(run);
     let mut is_first = true;
     let mut runner = None;
@@ -132,7 +132,7 @@ fn run_after(run: &SeenRun) -> Option<SeenRun> {
         .skip_while(|place| place.id() != run.place.id())
         .skip(1);
     let mut later = later.filter(|place| {
-        let first = Follower::new(&place.log())
+        let first = LogFollower::new(&place.log())
             .more()
             .unwrap_or_default()
             .into_iter()

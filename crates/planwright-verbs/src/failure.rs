@@ -5,7 +5,7 @@ use std::path::Path;
 use planwright_core::diagnostic::{Diagnostic, Safety, Severity};
 use planwright_core::text::{SourceText, Span};
 use planwright_run::agent_query::AgentQueryError;
-use planwright_run::copy_workspace::DuplicateError;
+use planwright_run::copy_workspace::WorkspaceCopyError;
 use planwright_run::error_chain::with_causes;
 use planwright_run::fence::FenceError;
 use planwright_run::preparation::PreparationError;
@@ -184,7 +184,7 @@ macro_rules! failures {
 
 failures! {
     AgentQueryError, error => error.is_environment();
-    DuplicateError, error => error.is_environment();
+    WorkspaceCopyError, error => error.is_environment();
     CreateError, error => !matches!(error, CreateError::Exists { .. });
     SetupError, error => !matches!(error, SetupError::Exists { .. });
     // A file that is too large is a problem of the plan.

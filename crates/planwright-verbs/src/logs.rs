@@ -10,7 +10,7 @@ use planwright_run::files::open_to_read;
 use planwright_run::inspect_file::inspect_file;
 use planwright_run::revise::take_states;
 use planwright_run::runs::state::{AttemptRun, RunState, TaskRun};
-use planwright_run::runs::{AttemptPlace, Follower, Receipt, SeenRun};
+use planwright_run::runs::{AttemptPlace, LogFollower, Receipt, SeenRun};
 use planwright_run::store::load;
 use serde::{Deserialize, Serialize};
 
@@ -155,7 +155,7 @@ pub fn read_log(
         }
         LogPart::Following => follow(&run, task, attempt.attempt, &place.output(), receive),
         LogPart::Prompt => read_existing(&place.prompt(), &missing("prompt"), receive),
-        LogPart::Fence if attempt.fence.is_none() => Err(Failure::problem(
+        LogPart::Fence if attempt.process.fence.is_none() => Err(Failure::problem(
             format!(
                 "{} was not fenced in attempt {} of run {}",
                 cut(&shown_name(task), 60),
@@ -280,7 +280,7 @@ fn logged(run: &SeenRun, task: &TaskRun) -> LoggedTask {
             agent: attempt.agent.clone(),
             started: attempt.times.started.clone(),
             outcome: attempt.outcome.as_ref().map(|outcome| outcome.to_string()),
-            fence: attempt.fence.clone(),
+            fence: attempt.process.fence.clone(),
             policy: existing(place.fence()),
             n_bytes: size(&place.output()),
             output: existing(place.output()),
@@ -341,7 +341,7 @@ fn read_checks(place: &AttemptPlace, attempt: &AttemptRun, receive: LogReceiver<
 /// Reads a log while it grows, until its attempt ends or no process works on the run any more.
 fn follow(run: &SeenRun, task: &str, attempt: u32, path: &Path, receive: LogReceiver<'_>) -> Result<()> {
     let mut log = GrowingFile::new(path);
-    let mut follower = Follower::new(&run.place.log());
+    let mut follower = LogFollower::new(&run.place.log());
     let mut activity = RunActivity::new(run);
     let mut run_state = RunState::default();
     loop {

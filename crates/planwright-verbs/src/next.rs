@@ -10,7 +10,7 @@ use planwright_run::clock;
 use planwright_run::files::DiskFiles;
 use planwright_run::gate::GatePolicy;
 use planwright_run::layout::PlanPlace;
-use planwright_run::revise::{ReviseError, Revised, TaskSelector, VerbCall, expired_names, transition_by};
+use planwright_run::revise::{ReviseError, RevisedPlan, TaskSelector, VerbCall, expired_names, transition_by};
 use planwright_run::runs;
 use planwright_run::shell::argument;
 use serde::{Deserialize, Serialize};
@@ -206,7 +206,7 @@ struct NextClaim {
 }
 
 impl NextClaim {
-    fn of(found: &FoundPlan, revised: &Revised, mode: &ChangeMode) -> Option<Self> {
+    fn of(found: &FoundPlan, revised: &RevisedPlan, mode: &ChangeMode) -> Option<Self> {
         let task = revised.record.tasks.first()?.clone();
         Some(NextClaim {
             task,

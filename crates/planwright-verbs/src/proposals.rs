@@ -6,7 +6,9 @@ use planwright_core::text::SourceText;
 use planwright_run::clock;
 use planwright_run::journal::{ChangeOutcome, ChangeRecord, History, PastChange, plan_id};
 use planwright_run::proposals::{Proposal, held, settle};
-use planwright_run::revise::{ReviseError, VersionContent, VersionRequest, Versioned, new_version_of, newest_version};
+use planwright_run::revise::{
+    ReviseError, VersionContent, VersionRequest, WrittenVersion, new_version_of, newest_version,
+};
 use planwright_run::store::{self, PlanFile, PreparedChange, Store};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -221,7 +223,7 @@ pub fn approve_proposals(workspace: &Workspace, found: &FoundPlan, mode: &Change
 }
 
 impl ApprovedReport {
-    fn take(&mut self, proposal: Proposal, headline: String, versioned: Versioned, mode: &ChangeMode) {
+    fn take(&mut self, proposal: Proposal, headline: String, versioned: WrittenVersion, mode: &ChangeMode) {
         let difference = &versioned.difference;
         let diff = mode.diff.then(|| diff_of(&self.plan, &versioned));
         let lines = difference_lines(difference);
@@ -322,7 +324,7 @@ fn take(
     proposal: &Proposal,
     mark: &str,
     mode: &ChangeMode,
-) -> Result<Versioned> {
+) -> Result<WrittenVersion> {
     let now = clock::now();
     let matter = match &proposal.answer {
         Some(answer) => VersionContent::Answer(answer),
@@ -426,7 +428,7 @@ fn record_rejection(found: &FoundPlan, proposal: &Proposal, note: Option<&str>, 
 }
 
 /// Returns the changes of a plan's text by a proposal.
-fn diff_of(found: &FoundPlan, versioned: &Versioned) -> String {
+fn diff_of(found: &FoundPlan, versioned: &WrittenVersion) -> String {
     let new = versioned.file.as_ref().unwrap_or(&found.path);
     let [old, new] = [&found.path, new].map(|path| path.display().to_string());
     let texts = [versioned.revised.before.as_str(), versioned.revised.text.as_str()];

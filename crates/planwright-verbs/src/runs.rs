@@ -115,7 +115,7 @@ fn counted(place: &RunPlace, plan: String, run_state: RunState, standing: &RunSt
             RunStatus::Running { pid } => Some(*pid),
             _ => None,
         },
-        paused: run_state.paused.is_some(),
+        paused: run_state.halt.paused.is_some(),
         n_tasks: run_state.begun.as_ref().map_or(0, |begun| begun.n_tasks),
         n_done: ended.map_or(counts.n_done, |ended| ended.n_done),
         n_failed: ended.map_or(counts.n_failed, |ended| ended.n_failed),

@@ -46,7 +46,8 @@ pub fn summary(workspace: &Workspace, request: &SummaryRequest) -> Result<RunRep
 /// Returns the checked-out branch if it has all the work of a run's branch; none if git cannot answer.
 fn landed_into(seen: &SeenRun, run_state: &RunState) -> Option<String> {
     let conditions = run_state
-        .conditions
+        .settings
+        .fixed
         .as_ref()
         .filter(|conditions| !conditions.is_current)?;
     let repository = Repository::around(&seen.plan().root).ok()??;
@@ -62,7 +63,7 @@ fn landed_into(seen: &SeenRun, run_state: &RunState) -> Option<String> {
 
 /// Returns the last commit of a run whose branch no longer exists.
 fn lost_commit(seen: &SeenRun, run_state: &RunState) -> Option<String> {
-    let conditions = run_state.conditions.as_ref()?;
+    let conditions = run_state.settings.fixed.as_ref()?;
     let repository = Repository::around(&seen.plan().root).ok()??;
     let is_gone = repository.tip(&conditions.branch).ok()?.is_none();
     let last = run_state.last_landed_commit().filter(|_| is_gone);

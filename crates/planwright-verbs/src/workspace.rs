@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use planwright_core::diagnostic::Diagnostic;
 use planwright_core::text::SourceText;
-use planwright_run::store::{self, LoadError, Loaded};
+use planwright_run::store::{self, LoadError, LoadedFile};
 
 use crate::typed_command::TypedCommand;
 
@@ -105,7 +105,7 @@ impl Workspace {
     }
 
     /// Reads a file of a request, or the input for `-`.
-    pub fn load(&self, named: &str) -> Result<Loaded, LoadError> {
+    pub fn load(&self, named: &str) -> Result<LoadedFile, LoadError> {
         match named {
             "-" => self.load_input(),
             path => store::load(&self.path(path)),
@@ -113,7 +113,7 @@ impl Workspace {
     }
 
     /// Reads the input for `-`.
-    pub fn load_input(&self) -> Result<Loaded, LoadError> {
+    pub fn load_input(&self) -> Result<LoadedFile, LoadError> {
         match self.input {
             Input::Standard => store::load_stdin(),
             Input::Nothing => Err(LoadError::new(

@@ -111,7 +111,7 @@ pub struct Agent {
 }
 
 #[derive(Clone, Copy, Debug)]
-pub struct Fillings<'a> {
+pub struct CommandValues<'a> {
     pub prompt: &'a str,
     pub prompt_file: &'a Path,
     /// The file in which the agent may report an outcome.
@@ -143,7 +143,7 @@ impl Agent {
     }
 
     /// Returns the arguments of its command for one attempt, the program first.
-    pub fn arguments(&self, fillings: &Fillings<'_>) -> Vec<OsString> {
+    pub fn arguments(&self, fillings: &CommandValues<'_>) -> Vec<OsString> {
         let mut words: Vec<OsString> = self.command.iter().map(|word| filled(word, fillings)).collect();
         let has_placeholder =
             |word: &String| placeholders(word).any(|found| found.name == "prompt" && !found.is_escaped);
@@ -208,7 +208,7 @@ pub(super) fn placeholders(word: &str) -> impl Iterator<Item = CommandPlaceholde
     })
 }
 
-fn filled(word: &str, fillings: &Fillings<'_>) -> OsString {
+fn filled(word: &str, fillings: &CommandValues<'_>) -> OsString {
     let mut out = OsString::new();
     let mut done = 0;
     for found in placeholders(word) {
@@ -242,7 +242,7 @@ mod tests {
 
     #[test]
     fn prompts_are_not_read_as_options() {
-        let fillings = Fillings {
+        let fillings = CommandValues {
             prompt: "--version",
             prompt_file: Path::new("/p"),
             result_file: Path::new("/r"),
@@ -255,7 +255,7 @@ mod tests {
 
     #[track_caller]
     fn check(word: &str, expected: &str) {
-        let fillings = Fillings {
+        let fillings = CommandValues {
             prompt: "do {task}",
             prompt_file: Path::new("/p"),
             result_file: Path::new("/r"),

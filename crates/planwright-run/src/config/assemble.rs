@@ -7,19 +7,20 @@ use planwright_core::diagnostic::nearest;
 use planwright_core::diagnostic::{Diagnostic, sort};
 use planwright_core::text::{LineIndex, SourceText, Span, visible};
 
-use super::keys::{KEYS, Key, SettingType};
-use super::read::{Command, ConfigLevel, ConfigReading, SettingValue, WrittenSetting};
+use super::keys::{ConfigKey, KEYS, SettingType};
+use super::read::ConfigReading;
 use super::rules::{CONFIG_LOOSENED, CONFIG_MISSING, CONFIG_UNKNOWN_KEY, CONFIG_UNREADABLE, CONFIG_VALUE};
+use super::setting::{Command, ConfigLevel, SettingValue, WrittenSetting};
 use super::value::{TomlNode, TomlValue, parse};
 use super::{
-    AttemptLimits, Budget, CheckCommands, CheckoutConfig, Cleaning, Config, ConfigSource, Configuration,
+    AttemptLimits, Budget, BudgetConfig, CheckCommands, CheckoutConfig, Cleaning, Config, ConfigSource, Configuration,
     CriterionPattern, CriterionRule, FenceConfig, FenceMode, IsolationSetting, KeepLimits, LandingConfig, LandingStyle,
     NoChanges, OnBaseline, OnInterrupted, OnProtected, PlanningConfig, RetryConfig, RunConfig, SettingOrigin,
-    SourceKind, Verify, units,
+    SourceKind, VerifyConfig, units,
 };
 
 #[derive(Clone, Debug)]
-pub struct Flag {
+pub struct ConfigFlag {
     /// The flag, as `--slots`.
     pub name: String,
     /// The path of the setting, as `run.slots`.
@@ -28,7 +29,7 @@ pub struct Flag {
 }
 
 /// Assembles a configuration from files, variables of the environment and flags. A later file wins.
-pub fn assemble(files: Vec<ConfigSource>, variables: &[(String, String)], flags: &[Flag]) -> Configuration {
+pub fn assemble(files: Vec<ConfigSource>, variables: &[(String, String)], flags: &[ConfigFlag]) -> Configuration {
     let mut assembly = Assembly::default();
     for file in files {
         assembly.take_file(file);
@@ -116,7 +117,7 @@ impl Assembly {
         }
         // Planwright sets others itself for agents, as PLANWRIGHT_TASK.
         if KEYS.iter().any(|key| key.has_table_of(name)) {
-            let known: Vec<String> = KEYS.iter().filter_map(Key::variable).collect();
+            let known: Vec<String> = KEYS.iter().filter_map(ConfigKey::variable).collect();
             let message = format!("there is no setting for the variable `{}`", visible(name));
             let mut finding = Diagnostic::new(&CONFIG_UNKNOWN_KEY, Span::new(0, name.len()), message);
             if let Some(word) = nearest(name, known.iter().map(String::as_str)) {
@@ -127,7 +128,7 @@ impl Assembly {
         }
     }
 
-    fn take_flag(&mut self, flag: &Flag) {
+    fn take_flag(&mut self, flag: &ConfigFlag) {
         let source = ConfigSource {
             kind: SourceKind::Flag(flag.name.clone()),
             text: SourceText::new(format!("{} {}", flag.name, flag.value)),
@@ -139,7 +140,7 @@ impl Assembly {
     }
 
     /// Adds a setting whose value is text; empty means not set.
-    fn take_text(&mut self, source: ConfigSource, key: &'static Key, text: &str, at: usize) {
+    fn take_text(&mut self, source: ConfigSource, key: &'static ConfigKey, text: &str, at: usize) {
         if text.is_empty() {
             return;
         }
@@ -368,8 +369,10 @@ impl Assembly {
                 grace: self.duration_or("run.grace"),
                 log_bytes: self.size_or("run.log_cap"),
             },
-            budget: self.budget("run.budget"),
-            task_budget: self.budget("run.task_budget"),
+            budgets: BudgetConfig {
+                run: self.budget("run.budget"),
+                task: self.budget("run.task_budget"),
+            },
             fence: self.fence(),
             checkouts: self.checkouts(),
             landing: LandingConfig {
@@ -444,7 +447,7 @@ impl Assembly {
         }
     }
 
-    fn verify(&mut self) -> Verify {
+    fn verify(&mut self) -> VerifyConfig {
         let timeout = self.duration_or("verify.timeout");
         let mut types = BTreeMap::new();
         for name in self.names(&["verify", "types"]) {
@@ -461,7 +464,7 @@ impl Assembly {
                 criteria.push(CriterionRule { wanted, checks });
             }
         }
-        Verify {
+        VerifyConfig {
             every: self.value("verify.every").unwrap_or_default(),
             timeout,
             clean: self.choice("verify.clean", &[("full", Cleaning::Full)]),

@@ -4,22 +4,22 @@ use planwright_core::text::LineIndex;
 
 use super::agent::Agent;
 use super::assemble::{Assembly, SettingLocation, parts};
-use super::keys::{self, KEYS, Key, SettingType};
+use super::keys::{self, ConfigKey, KEYS, SettingType};
 use super::presets::{Preset, preset};
-use super::read::{SettingValue, WrittenSetting, quoted};
-use super::{Config, Effective, SettingOrigin};
+use super::setting::{SettingValue, WrittenSetting, quoted};
+use super::{Config, EffectiveSetting, SettingOrigin};
 
 /// A setting and its sort key: by table, by agent or criterion, by key, by path.
 struct SortedSetting {
     table_rank: usize,
     group: String,
     key_rank: usize,
-    effective: Effective,
+    effective: EffectiveSetting,
 }
 
 impl SortedSetting {
-    fn new(key: &Key, group: &str, effective: Effective) -> Self {
-        let rank = |is_meant: &dyn Fn(&Key) -> bool| KEYS.iter().position(is_meant).unwrap_or(KEYS.len());
+    fn new(key: &ConfigKey, group: &str, effective: EffectiveSetting) -> Self {
+        let rank = |is_meant: &dyn Fn(&ConfigKey) -> bool| KEYS.iter().position(is_meant).unwrap_or(KEYS.len());
         SortedSetting {
             table_rank: rank(&|other| other.table() == key.table()),
             group: group.to_owned(),
@@ -34,7 +34,7 @@ impl SortedSetting {
 }
 
 impl Assembly {
-    pub(super) fn effective(&self, config: &Config, indices: &[LineIndex<'_>]) -> Vec<Effective> {
+    pub(super) fn effective(&self, config: &Config, indices: &[LineIndex<'_>]) -> Vec<EffectiveSetting> {
         let settings = self.settings.values().map(|(source_ix, setting)| {
             let place = SettingLocation {
                 source_ix: *source_ix,
@@ -71,7 +71,7 @@ impl Assembly {
         };
         let mut add = |key_path: &str, parts: Vec<String>, value: SettingValue| {
             if let (Some(key), false) = (keys::find(key_path), self.settings.contains_key(&parts)) {
-                let effective = Effective {
+                let effective = EffectiveSetting {
                     path: path_text(&parts),
                     value: value.to_string(),
                     origin: SettingOrigin::Preset(preset.name),
@@ -111,7 +111,7 @@ fn of_setting(setting: &WrittenSetting, config: &Config, origin: SettingOrigin) 
         [_, criteria, ix, ..] if criteria == "criteria" => (ix.as_str(), setting.value.clone()),
         _ => ("", setting.value.clone()),
     };
-    let effective = Effective {
+    let effective = EffectiveSetting {
         path: path_text(&setting.parts),
         value: value.to_string(),
         origin,
@@ -119,9 +119,9 @@ fn of_setting(setting: &WrittenSetting, config: &Config, origin: SettingOrigin) 
     SortedSetting::new(setting.key, group, effective)
 }
 
-fn of_default(key: &'static Key) -> Option<SortedSetting> {
+fn of_default(key: &'static ConfigKey) -> Option<SortedSetting> {
     let default = key.default?;
-    let effective = Effective {
+    let effective = EffectiveSetting {
         path: key.path.to_owned(),
         value: match key.kind {
             SettingType::Flag | SettingType::Count { .. } | SettingType::Money => default.to_owned(),

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use planwright_core::text::SourceText;
 
-use super::{ConfigLevel, ConfigSource, Configuration, Flag, SettingOrigin, SourceKind, assemble};
+use super::{ConfigFlag, ConfigLevel, ConfigSource, Configuration, SettingOrigin, SourceKind, assemble};
 
 /// The prefix of the paths of criteria rules, before their number.
 const CRITERIA: &str = "verify.criteria[";
@@ -52,7 +52,7 @@ fn criterion(path: &str) -> Option<(usize, &str)> {
 }
 
 /// Reads the text of [`Configuration::frozen`]. Flags override it.
-pub fn thaw(text: &str, flags: &[Flag]) -> Configuration {
+pub fn thaw(text: &str, flags: &[ConfigFlag]) -> Configuration {
     let source = ConfigSource {
         kind: SourceKind::File {
             level: ConfigLevel::User,

@@ -5,7 +5,7 @@ use super::presets::PRESET_NAMES;
 use SettingType::{Choice, Commands, Count, Flag, Money, Ports, Program, Size, Text, Variables, Words};
 
 #[derive(Debug)]
-pub struct Key {
+pub struct ConfigKey {
     /// Its path; `NAME` and `VARIABLE` stand for names that the user chooses, `[]` for each table of a list.
     pub path: &'static str,
     pub kind: SettingType,
@@ -68,8 +68,8 @@ impl SettingType {
     }
 }
 
-const fn key(path: &'static str, kind: SettingType) -> Key {
-    Key {
+const fn key(path: &'static str, kind: SettingType) -> ConfigKey {
+    ConfigKey {
         path,
         kind,
         default: None,
@@ -79,30 +79,30 @@ const fn key(path: &'static str, kind: SettingType) -> Key {
     }
 }
 
-impl Key {
-    const fn or(self, default: &'static str) -> Key {
-        Key {
+impl ConfigKey {
+    const fn or(self, default: &'static str) -> ConfigKey {
+        ConfigKey {
             default: Some(default),
             ..self
         }
     }
 
-    const fn with_variable(self) -> Key {
-        Key {
+    const fn with_variable(self) -> ConfigKey {
+        ConfigKey {
             has_variable: true,
             ..self
         }
     }
 
-    const fn of_the_user(self) -> Key {
-        Key {
+    const fn of_the_user(self) -> ConfigKey {
+        ConfigKey {
             is_user_only: true,
             ..self
         }
     }
 
-    const fn ranked(self, ranks: &'static [&'static str]) -> Key {
-        Key { ranks, ..self }
+    const fn ranked(self, ranks: &'static [&'static str]) -> ConfigKey {
+        ConfigKey { ranks, ..self }
     }
 
     pub(super) fn is_looser(&self, new: &str, old: &str) -> bool {
@@ -169,7 +169,7 @@ const LIMIT: SettingType = SettingType::Duration { least: 1_000 };
 const PAUSE: SettingType = SettingType::Duration { least: 0 };
 
 /// Every setting, in the order of the documentation.
-pub static KEYS: &[Key] = &[
+pub static KEYS: &[ConfigKey] = &[
     key("agents.NAME.preset", Choice(PRESET_NAMES)),
     key("agents.NAME.command", Program),
     key("agents.NAME.args", Words),
@@ -260,6 +260,6 @@ pub static KEYS: &[Key] = &[
     key("notify.command", SettingType::Command),
 ];
 
-pub fn find(path: &str) -> Option<&'static Key> {
+pub fn find(path: &str) -> Option<&'static ConfigKey> {
     KEYS.iter().find(|key| key.path == path)
 }

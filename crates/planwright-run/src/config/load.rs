@@ -6,7 +6,7 @@ use planwright_core::diagnostic::Diagnostic;
 use planwright_core::text::SourceText;
 
 use super::rules::CONFIG_UNREADABLE;
-use super::{ConfigLevel, ConfigSource, Configuration, Flag, SourceKind, assemble};
+use super::{ConfigFlag, ConfigLevel, ConfigSource, Configuration, SourceKind, assemble};
 use crate::layout::CONFIG_FILE;
 use crate::store;
 
@@ -18,7 +18,7 @@ pub struct ConfigInputs {
     pub user_file: Option<PathBuf>,
     /// Variables of the environment. Those without our prefix are ignored.
     pub variables: Vec<(String, String)>,
-    pub flags: Vec<Flag>,
+    pub flags: Vec<ConfigFlag>,
 }
 
 impl ConfigInputs {

@@ -17,14 +17,15 @@ mod effective;
 mod frozen;
 mod load;
 mod read;
+mod setting;
 mod value;
 
-pub use agent::{Agent, CHANNELS, Channel, FORMATS, Fillings, OutputFormat, PLACEHOLDERS};
+pub use agent::{Agent, CHANNELS, Channel, CommandValues, FORMATS, OutputFormat, PLACEHOLDERS};
 pub(crate) use agents::chain_of;
-pub use assemble::{Flag, assemble};
+pub use assemble::{ConfigFlag, assemble};
 pub use frozen::thaw;
 pub use load::{ConfigInputs, MAX_CONFIG_BYTES, load};
-pub use read::{Command, ConfigLevel, quoted};
+pub use setting::{Command, ConfigLevel, quoted};
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -40,7 +41,7 @@ pub struct Config {
     pub agents: BTreeMap<String, Agent>,
     pub run: RunConfig,
     pub plan: PlanningConfig,
-    pub verify: Verify,
+    pub verify: VerifyConfig,
     pub notify: Option<Command>,
     /// Whether a plan must be approved before a run, in every dialect.
     pub approval_required: bool,
@@ -97,9 +98,7 @@ pub struct RunConfig {
     pub slots: Option<u32>,
     pub retry: RetryConfig,
     pub limits: AttemptLimits,
-    /// The budget of a run, kept when it is resumed.
-    pub budget: Budget,
-    pub task_budget: Budget,
+    pub budgets: BudgetConfig,
     pub fence: FenceConfig,
     pub checkouts: CheckoutConfig,
     pub landing: LandingConfig,
@@ -161,6 +160,14 @@ pub struct LandingConfig {
     pub hooks: bool,
     /// Patterns of files that must land although git ignores them.
     pub keep_ignored: Vec<String>,
+}
+
+#[derive(Clone, Debug)]
+pub struct BudgetConfig {
+    /// The budget of a run, kept when it is resumed.
+    pub run: Budget,
+    /// The budget of each task.
+    pub task: Budget,
 }
 
 /// What may be spent before no new attempt starts.
@@ -272,7 +279,7 @@ pub enum OnProtected {
 }
 
 #[derive(Clone, Debug)]
-pub struct Verify {
+pub struct VerifyConfig {
     pub every: Vec<Command>,
     pub timeout: Duration,
     pub clean: Cleaning,
@@ -357,7 +364,7 @@ pub enum SettingOrigin {
 }
 
 #[derive(Clone, Debug)]
-pub struct Effective {
+pub struct EffectiveSetting {
     pub path: String,
     pub value: String,
     pub origin: SettingOrigin,
@@ -397,7 +404,7 @@ impl ConfigSource {
 pub struct Configuration {
     pub config: Config,
     /// The effective settings for people, in the order of the documentation.
-    pub effective: Vec<Effective>,
+    pub effective: Vec<EffectiveSetting>,
     /// The texts that it comes from. A later one wins.
     pub sources: Vec<ConfigSource>,
 }

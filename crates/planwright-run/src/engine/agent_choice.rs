@@ -14,7 +14,7 @@ use crate::layout::root_of;
 /// The agent of each task; none for tasks outside the run.
 pub(super) fn choose_agents(request: &RunRequest<'_>, plan: &Plan, wanted: &[bool]) -> Result<AgentChoice, RunError> {
     let config = request.config;
-    for name in [&request.options.asked.agent, &request.options.asked.arbiter]
+    for name in [&request.options.flags.agent, &request.options.flags.arbiter]
         .into_iter()
         .flatten()
     {
@@ -38,7 +38,7 @@ pub(super) fn choose_agents(request: &RunRequest<'_>, plan: &Plan, wanted: &[boo
             let fits = |(kind_of, _): &(&String, &String)| Some(kind_of.to_lowercase()) == kind;
             config.run.types.iter().find(fits).map(|(_, agent)| agent.as_str())
         };
-        let named = request.options.asked.agent.as_deref();
+        let named = request.options.flags.agent.as_deref();
         let chosen = named
             .or(known)
             .or_else(by_type)
@@ -72,14 +72,14 @@ impl AgentChoice {
     fn look_for_programs(&mut self, request: &RunRequest<'_>) -> Result<(), RunError> {
         let root = root_of(request.path);
         let takers: BTreeSet<&String> = self.agents.iter().flatten().collect();
-        let used: BTreeSet<&String> = takers.iter().copied().chain(&request.options.asked.arbiter).collect();
+        let used: BTreeSet<&String> = takers.iter().copied().chain(&request.options.flags.arbiter).collect();
         for name in used {
             let Some(agent) = request.config.agents.get(name) else {
                 return Err(unknown(request.config, name));
             };
             let program = agent.program();
             if agent.find_program(&root).is_none() {
-                let option = match request.options.asked.arbiter.as_ref() == Some(name) {
+                let option = match request.options.flags.arbiter.as_ref() == Some(name) {
                     true => "--arbiter",
                     false => "--agent",
                 };

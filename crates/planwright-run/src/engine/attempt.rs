@@ -40,10 +40,7 @@ pub(super) struct RunningAttempt {
     pub(super) agent: String,
     /// The agent that it replaces, if any.
     pub(super) instead_of: Option<String>,
-    /// The part of the run's budget that is reserved until it ends.
-    pub(super) reserved: Reservation,
-    pub(super) slot: u32,
-    pub(super) place: AttemptPlace,
+    pub(super) resources: AttemptResources,
     pub(super) location: AttemptLocation,
     /// The number of the attempt to resolve conflicts of the task.
     pub(super) resolution: Option<u32>,
@@ -54,8 +51,17 @@ pub(super) struct RunningAttempt {
     pub(super) moved: Option<planwright_core::plan::State>,
 }
 
-/// The folder of an attempt, and its state before.
+/// What an attempt takes from its run until it ends.
+pub(super) struct AttemptResources {
+    pub(super) slot: u32,
+    /// The reserved part of the budget.
+    pub(super) reserved: Reservation,
+}
+
+/// The files of an attempt, its folder, and the state of that before.
 pub(super) struct AttemptLocation {
+    /// Its files in the folder of the run.
+    pub(super) place: AttemptPlace,
     pub(super) folder: PathBuf,
     pub(super) result: PathBuf,
     pub(super) checkout: Option<TaskCheckout>,
@@ -92,11 +98,11 @@ pub(super) enum AttemptPhase {
     /// Its checkout is being prepared; the prompt is written after that.
     SettingUp(String),
     /// Its work is being verified in the shared folder.
-    Checking(Box<Checking>),
+    Checking(Box<AttemptCheck>),
 }
 
 /// What is known of an attempt during verification, after its agent has ended.
-pub(super) struct Checking {
+pub(super) struct AttemptCheck {
     pub(super) conclusion: Conclusion,
     pub(super) files: Vec<String>,
     pub(super) checks: Vec<Check>,

@@ -21,7 +21,7 @@ use crate::layout::STATE_FOLDER;
 use crate::runs::state::failed_commands;
 use crate::shell::command_line;
 use crate::store::overwrite;
-use crate::verify::{self, Check, CheckEnvironment, Logs, Watch};
+use crate::verify::{self, Check, CheckEnvironment, VerificationLogs, VerificationWatch};
 use crate::worker::{StopManner, Workers};
 
 const MAX_KEPT: usize = 200;
@@ -104,7 +104,7 @@ impl Baseline<'_> {
         view: &mut BaselineView<'_>,
     ) -> Result<Vec<Receipt>, RunError> {
         let place = self.snapshot.place();
-        let logs = Logs::create(&place.root, &place.relative, "baseline")
+        let logs = VerificationLogs::create(&place.root, &place.relative, "baseline")
             .map_err(RunError::io("the folder for the output of verification cannot be made"))?;
         let mut temporary = TemporaryFolders::default();
         let writable = match &base.slot {
@@ -169,15 +169,12 @@ impl Baseline<'_> {
         let failed = super::branch_choice::failed;
         let tip = site.tip().map_err(failed)?;
         let slot = site.take_slot().map_err(failed)?;
-        let prepared = site.prepare(&slot, &tip).map_err(failed)?;
-        let is_set_up = prepared.is_fresh || self.request.config.run.checkouts.setup.is_some();
-        let setup = site.preparation().setup.iter().filter(|_| is_set_up);
+        let setup = site.prepare(&slot, &tip).map_err(failed)?;
         let folder = site.root_in(&slot.path());
-        let variables = site.environment(std::env::vars_os(), &slot.path());
-        let variables = variables.into_iter().chain(slot.environment());
+        let variables = site.slot_environment(&slot);
         Ok(BaselineTarget {
             environment: verify::environment(variables, &place.target, "", &folder),
-            setup: setup.map(|command| self.check_of(command)).collect(),
+            setup: setup.iter().map(|command| self.check_of(command)).collect(),
             folder,
             commit: Some(tip),
             slot: Some(slot),
@@ -267,7 +264,7 @@ struct BaselineView<'w> {
     interrupts: &'w AtomicU32,
 }
 
-impl Watch for BaselineView<'_> {
+impl VerificationWatch for BaselineView<'_> {
     fn begins(&mut self, check: &Check) {
         self.watcher.baseline(&command_line(&check.command.arguments()));
     }

@@ -26,7 +26,7 @@ pub(super) fn branch_name(
 ) -> Result<Option<String>, RunError> {
     let configured = request
         .options
-        .asked
+        .flags
         .branch
         .as_ref()
         .or(request.config.run.landing.branch.as_ref());
@@ -126,9 +126,13 @@ fn is_used_by_another(snapshot: &PlanSnapshot, name: &str) -> bool {
 /// Returns a remark if the last run landed work that the start commit of this run lacks.
 pub(super) fn missing_work(snapshot: &PlanSnapshot, repository: &Repository, start: &str) -> Option<String> {
     let mut own = runs::of_plan(&DiskFiles, snapshot.place(), plan_id(snapshot.plan())).ok()?;
-    let state = own.find_map(|run| run.state(&DiskFiles).ok().filter(|state| state.conditions.is_some()))?;
+    let state = own.find_map(|run| {
+        run.state(&DiskFiles)
+            .ok()
+            .filter(|state| state.settings.fixed.is_some())
+    })?;
     let last = state.last_landed_commit()?;
-    let branch = &state.conditions.as_ref()?.branch;
+    let branch = &state.settings.fixed.as_ref()?.branch;
     let is_there = repository.has_landed(last, start).unwrap_or(true);
     (!is_there).then(|| {
         let short = last.get(..12).unwrap_or(last);
@@ -141,7 +145,7 @@ fn branch_of_earlier_version(snapshot: &PlanSnapshot) -> Option<String> {
     let previous = snapshot.plan().head_str(Field::PreviousPlan)?;
     let mut runs = runs::seen(&DiskFiles, &snapshot.place().root).ok()?.flatten();
     let newest = runs.find(|run| run.header.id.as_deref() == Some(previous))?;
-    let conditions = newest.state(&DiskFiles).ok()?.conditions?;
+    let conditions = newest.state(&DiskFiles).ok()?.settings.fixed?;
     (!conditions.is_current).then_some(conditions.branch)
 }
 

@@ -18,7 +18,7 @@ pub enum RunError {
     #[error(transparent)]
     Load(#[from] LoadError),
     #[error("the plan has errors, and is not run")]
-    Errors(Box<Erroneous>),
+    Errors(Box<PlanWithErrors>),
     #[error("{message}")]
     Refused { message: String, help: String },
     #[error("{message}")]
@@ -47,12 +47,12 @@ pub enum RunError {
     },
 }
 
-pub struct Erroneous {
+pub struct PlanWithErrors {
     pub path: PathBuf,
     pub inspection: Inspection,
 }
 
-impl std::fmt::Debug for Erroneous {
+impl std::fmt::Debug for PlanWithErrors {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Erroneous")
             .field("path", &self.path)

@@ -61,7 +61,7 @@ pub(super) fn choose(
     let mut remarks = Vec::new();
     let own = OwnFiles::of(snapshot.place(), &found);
     let dirt = found.dirt(&|path| own.contains(path)).map_err(refused)?;
-    if !dirt.is_empty() && !request.options.asked.include_uncommitted {
+    if !dirt.is_empty() && !request.options.flags.include_uncommitted {
         remarks.push(format!(
             "uncommitted work is left out: {}; --include-uncommitted has tasks see it",
             listed(&dirt)

@@ -323,7 +323,7 @@ pub(super) fn lands_on(root: &Path, branch: &str, own: &str) -> bool {
 /// Returns the branch of an active run.
 fn live_branch(run: &SeenRun) -> Option<String> {
     run.live(&DiskFiles)?;
-    Some(run.state(&DiskFiles).ok()?.conditions?.branch)
+    Some(run.state(&DiskFiles).ok()?.settings.fixed?.branch)
 }
 
 /// Why the checkouts of a run are in use.

@@ -38,7 +38,7 @@ pub use own_files::OwnFiles;
 pub use plan_snapshot::PlanSnapshot;
 pub use prepare::{PreparedRun, USUAL_ATTEMPTS, prepare};
 pub use preview::{Preview, VerificationPreview, prompt_of, verification_of};
-pub use request::{AskedRun, RunOptions, RunRequest, TaskSelection};
+pub use request::{Replanning, RunFlags, RunOptions, RunRequest, TaskSelection};
 pub use run_loop::{RunOutcome, run};
 pub use user_command::{notify, run_hook};
 

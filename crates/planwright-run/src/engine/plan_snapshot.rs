@@ -14,7 +14,7 @@ use planwright_core::plan::{Field, Links, Plan, State, TaskName};
 use planwright_core::text::SourceText;
 
 use super::RunError;
-use super::error::Erroneous;
+use super::error::PlanWithErrors;
 use crate::files::DiskFiles;
 use crate::inspect_file::inspect_file;
 use crate::journal::plan_id;
@@ -66,7 +66,7 @@ impl PlanSnapshot {
         let mut inspection = inspect_file(&source, Some(path), forced).inspection;
         if inspection.count(Severity::Error) > 0 || inspection.plan.is_none() {
             let path = path.to_owned();
-            return Err(RunError::Errors(Box::new(Erroneous { path, inspection })));
+            return Err(RunError::Errors(Box::new(PlanWithErrors { path, inspection })));
         }
         take_states(&mut inspection, path).map_err(|error| RunError::Damaged {
             message: error.to_string(),
@@ -214,12 +214,12 @@ impl PlanSnapshot {
     }
 
     /// Reads the plan again if it may have changed; none if its content is the same.
-    pub(super) fn reread(&mut self) -> Result<Option<PlanSnapshot>, Unreadable> {
+    pub(super) fn reread(&mut self) -> Result<Option<PlanSnapshot>, UnreadablePlan> {
         if !self.may_have_changed() {
             return Ok(None);
         }
         let seen = SnapshotStamps::of(&self.place, self.origin.as_deref());
-        let unreadable = |why: String| Unreadable {
+        let unreadable = |why: String| UnreadablePlan {
             why,
             seen: Box::new(seen.clone()),
         };
@@ -255,7 +255,7 @@ impl PlanSnapshot {
     }
 
     /// Ignores an unusable text until it changes.
-    pub(super) fn overlook(&mut self, unreadable: &Unreadable) {
+    pub(super) fn overlook(&mut self, unreadable: &UnreadablePlan) {
         self.seen = SnapshotStamps::clone(&unreadable.seen);
         // The next text differs from this one in any case.
         self.text = SourceText::new(String::new());
@@ -310,7 +310,7 @@ impl PlanSnapshot {
 }
 
 #[derive(Debug)]
-pub(super) struct Unreadable {
+pub(super) struct UnreadablePlan {
     pub(super) why: String,
     seen: Box<SnapshotStamps>,
 }
@@ -408,7 +408,7 @@ mod tests {
     use planwright_core::edit::VerbRequest;
     use planwright_core::plan::Verb;
 
-    fn moved(path: &Path, task: &str, verb: Verb) -> crate::revise::Revised {
+    fn moved(path: &Path, task: &str, verb: Verb) -> crate::revise::RevisedPlan {
         let target = ChangeTarget {
             path,
             forced: None,

@@ -18,7 +18,7 @@ use super::recovery::Recovered;
 use super::{PlanSnapshot, RunError, RunRequest};
 use crate::claims::Claims;
 use crate::fence::Fencing;
-use crate::gate::{Closed, GatePolicy, Gates};
+use crate::gate::{ClosedGate, GatePolicy, Gates};
 use crate::journal::plan_id;
 use crate::layout::root_of;
 use crate::proofs::Proofs;
@@ -33,13 +33,8 @@ pub(super) const SPENT: u64 = 1;
 
 pub struct PreparedRun {
     pub snapshot: PlanSnapshot,
-    /// Its tasks, as the scheduler sees them.
-    pub jobs: Vec<Job>,
+    pub tasks: PreparedTasks,
     pub policy: Policy,
-    /// The agent of each task; none for tasks outside the run.
-    pub agents: Vec<Option<String>>,
-    /// The order of the tasks, and the critical path through them.
-    pub graph: TaskGraph,
     pub must_approve: bool,
     pub isolation: Isolation,
     pub fencing: Fencing,
@@ -52,6 +47,16 @@ pub struct PreparedRun {
     pub held: Vec<HeldTask>,
     /// The leftovers of earlier runs. An error stops the start of the run.
     pub(super) recovered: Result<Recovered, RunError>,
+}
+
+/// The tasks of a plan, ready for the scheduler.
+pub struct PreparedTasks {
+    /// As the scheduler sees them.
+    pub jobs: Vec<Job>,
+    /// The agent of each task; none for tasks outside the run.
+    pub agents: Vec<Option<String>>,
+    /// The order of the tasks, and the critical path through them.
+    pub graph: TaskGraph,
 }
 
 /// Refuses a plan that is a link out of the workspace: agents would work in the folder of its target.
@@ -78,19 +83,19 @@ pub fn prepare(request: &RunRequest<'_>) -> Result<PreparedRun, RunError> {
     let recovered = Recovered::of(snapshot.place(), plan_id(snapshot.plan()));
     let config = recovered.as_ref().ok().and_then(Recovered::config);
     if let Some(text) =
-        config.filter(|text| *text != request.options.config_text && !request.options.asked.accept_config)
+        config.filter(|text| *text != request.options.config_text && !request.options.flags.accept_config)
     {
         return Err(RunError::OtherConfig { text: text.to_owned() });
     }
     let must_approve = refuse(request, &snapshot)?;
     let reopened = reopened(request, &snapshot, recovered.as_ref().ok())?;
-    let LaidOut { jobs, graph, choice } = lay_out(request, &snapshot, &reopened)?;
+    let (tasks, about_agents) = prepare_tasks(request, &snapshot, &reopened)?;
     let mut policy = policy(request, snapshot.plan());
     let continues = recovered.as_ref().ok().and_then(Recovered::mode);
     let isolation = choose(request, &snapshot, policy.slots, continues)?;
     policy.slots = isolation.slots;
     policy.waits_for_resting = isolation.mode == IsolationMode::Shared;
-    refuse_unverified(request, &snapshot, &jobs)?;
+    refuse_unverified(request, &snapshot, &tasks.jobs)?;
     let fencing = Fencing::of(&request.config.run, request.options.fence_program.as_deref())
         .map_err(|error| RunError::refused(error.to_string(), error.help()))?;
     let not_fenced = fencing.remark().map(|text| RemarkRecord {
@@ -106,10 +111,8 @@ pub fn prepare(request: &RunRequest<'_>) -> Result<PreparedRun, RunError> {
         held,
         must_approve,
         policy,
-        jobs,
-        agents: choice.agents,
-        remarks: choice
-            .remarks
+        tasks,
+        remarks: about_agents
             .into_iter()
             .map(RemarkRecord::new)
             .chain(request.options.remarks.iter().map(RemarkRecord::new))
@@ -119,7 +122,6 @@ pub fn prepare(request: &RunRequest<'_>) -> Result<PreparedRun, RunError> {
             .collect(),
         isolation,
         fencing,
-        graph,
         recovered,
         snapshot,
     })
@@ -128,23 +130,17 @@ pub fn prepare(request: &RunRequest<'_>) -> Result<PreparedRun, RunError> {
 /// Returns the remark that no command verifies the work of agents.
 fn unverified_remark(request: &RunRequest<'_>) -> Option<RemarkRecord> {
     let rules = &request.config.verify;
-    let is_verified = rules.has_rules() || rules.allow_plan_commands || request.options.asked.allow_plan_commands;
+    let is_verified = rules.has_rules() || rules.allow_plan_commands || request.options.flags.allow_plan_commands;
     let text = "nothing verifies the tasks: each is done when its agent reports success. [verify] in planwright.toml names commands";
     (!is_verified).then(|| RemarkRecord::new(text))
 }
 
-pub(super) struct LaidOut {
-    pub(super) jobs: Vec<Job>,
-    pub(super) graph: TaskGraph,
-    pub(super) choice: AgentChoice,
-}
-
-/// Prepares the tasks of a plan in their present state. Tasks that are reopened get an agent too.
-pub(super) fn lay_out(
+/// Prepares the tasks of a plan in their present state. Tasks that are reopened get an agent too. Returns remarks about agents as well.
+pub(super) fn prepare_tasks(
     request: &RunRequest<'_>,
     snapshot: &PlanSnapshot,
     reopened: &[u32],
-) -> Result<LaidOut, RunError> {
+) -> Result<(PreparedTasks, Vec<String>), RunError> {
     let graph = TaskGraph::new(snapshot.plan(), snapshot.links()).map_err(|_| {
         RunError::refused(
             "the tasks depend on each other in a cycle",
@@ -157,16 +153,16 @@ pub(super) fn lay_out(
         job.is_wanted && (is_open || reopened.contains(&task))
     };
     let wanted: Vec<bool> = (0..).zip(&jobs).map(may_run).collect();
-    let choice = choose_agents(request, snapshot.plan(), &wanted)?;
+    let AgentChoice { agents, remarks } = choose_agents(request, snapshot.plan(), &wanted)?;
     for (job, claims) in jobs.iter_mut().zip(claims(snapshot.plan())) {
         job.claims = claims;
     }
-    Ok(LaidOut { jobs, graph, choice })
+    Ok((PreparedTasks { jobs, agents, graph }, remarks))
 }
 
 impl PreparedRun {
     pub(crate) fn is_to_run(&self, request: &RunRequest<'_>, task: u32) -> bool {
-        let Some(job) = self.jobs.get(task as usize) else {
+        let Some(job) = self.tasks.jobs.get(task as usize) else {
             return false;
         };
         job.is_wanted
@@ -233,12 +229,12 @@ fn refuse(request: &RunRequest<'_>, snapshot: &PlanSnapshot) -> Result<bool, Run
         &claims,
         GatePolicy::of(request.config),
     );
-    if let Some(Closed {
+    if let Some(ClosedGate {
         lift, message, help, ..
     }) = gates.of_plan()
     {
         let is_lifted = match lift {
-            RunLift::Approval => request.options.asked.yes,
+            RunLift::Approval => request.options.flags.yes,
             RunLift::Retry => request.options.selection.retry_failed,
             RunLift::Nothing => false,
         };
@@ -262,11 +258,11 @@ fn refuse(request: &RunRequest<'_>, snapshot: &PlanSnapshot) -> Result<bool, Run
 
 /// Refuses tasks without verification, if the user requires it.
 fn refuse_unverified(request: &RunRequest<'_>, snapshot: &PlanSnapshot, jobs: &[Job]) -> Result<(), RunError> {
-    if !request.options.asked.require_verification && !request.config.verify.required {
+    if !request.options.flags.require_verification && !request.config.verify.required {
         return Ok(());
     }
     let rules = &request.config.verify;
-    let allows = request.options.asked.allow_plan_commands || rules.allow_plan_commands;
+    let allows = request.options.flags.allow_plan_commands || rules.allow_plan_commands;
     let is_open = |job: &Job| job.is_wanted && !matches!(job.state, State::Done | State::Skipped);
     let open = jobs.iter().enumerate().filter(|(_, job)| is_open(job));
     let uncovered: Vec<&str> = open
@@ -284,7 +280,7 @@ fn refuse_unverified(request: &RunRequest<'_>, snapshot: &PlanSnapshot, jobs: &[
         ),
         format!(
             "add rules to [verify] in planwright.toml, as every = [[\"cargo\", \"test\"]]; {} asks for them",
-            match request.options.asked.require_verification {
+            match request.options.flags.require_verification {
                 true => "--require-verification",
                 false => "verify.required",
             }
@@ -318,7 +314,11 @@ pub const USUAL_ATTEMPTS: u32 = 2;
 fn attempts(request: &RunRequest<'_>, plan: &Plan, task_ix: usize) -> u32 {
     let wanted = request.config.run.retry.attempts;
     if !plan.lifecycle.machine.counts_retries {
-        return wanted.unwrap_or(if request.options.replans { 1 } else { USUAL_ATTEMPTS });
+        return wanted.unwrap_or(if request.options.replanning.takes_over {
+            1
+        } else {
+            USUAL_ATTEMPTS
+        });
     }
     let (n_failures, most) = planwright_core::edit::moves::retries(plan, task_ix);
     // The count includes one more failure.
@@ -329,7 +329,7 @@ fn attempts(request: &RunRequest<'_>, plan: &Plan, task_ix: usize) -> u32 {
 fn policy(request: &RunRequest<'_>, plan: &Plan) -> Policy {
     let options = request.options;
     let on_failure = match plan.lifecycle.on_failure {
-        OnFailure::DependentsWait if options.asked.cascade_skip => OnFailure::DependentsSkipped,
+        OnFailure::DependentsWait if options.flags.cascade_skip => OnFailure::DependentsSkipped,
         on_failure => on_failure,
     };
     let config = &request.config.run;
@@ -338,9 +338,9 @@ fn policy(request: &RunRequest<'_>, plan: &Plan) -> Policy {
         skipped_satisfies: plan.lifecycle.skipped_satisfies,
         on_failure,
         waits_for_resting: false,
-        fail_fast: options.asked.fail_fast,
+        fail_fast: options.flags.fail_fast,
         max_tasks: options.selection.max_tasks,
-        budget: (!config.budget.is_open()).then_some(SPENT),
+        budget: (!config.budgets.run.is_open()).then_some(SPENT),
     }
 }
 

@@ -39,7 +39,7 @@ impl Preview {
             awaits_review: false,
             ..job.clone()
         };
-        let jobs = Jobs::new((0..).zip(&prepared.jobs).map(job).collect());
+        let jobs = Jobs::new((0..).zip(&prepared.tasks.jobs).map(job).collect());
         let (mut schedule, mut actions) = Schedule::begin(jobs, prepared.policy);
         let mut preview = Preview {
             rounds: Vec::new(),
@@ -62,7 +62,7 @@ impl Preview {
             preview.rounds.push(round);
         }
         let began = |task: u32| schedule.attempts(task) > 0;
-        let tasks = 0..prepared.jobs.len() as u32;
+        let tasks = 0..prepared.tasks.jobs.len() as u32;
         preview.left = tasks
             .filter(|&task| prepared.is_to_run(request, task) && !began(task))
             .collect();
@@ -89,7 +89,7 @@ pub fn prompt_of(request: &RunRequest<'_>, snapshot: &PlanSnapshot, task: u32) -
 /// Returns the commands that verify a task, as a user would type them.
 pub(super) fn commands_of(request: &RunRequest<'_>, snapshot: &PlanSnapshot, task: u32) -> Vec<String> {
     let rules = &request.config.verify;
-    let allows = request.options.asked.allow_plan_commands || rules.allow_plan_commands;
+    let allows = request.options.flags.allow_plan_commands || rules.allow_plan_commands;
     let checks = TaskChecks::of(rules, snapshot.plan(), task as usize, allows).checks;
     checks
         .iter()
@@ -109,7 +109,7 @@ pub struct VerificationPreview {
 /// Returns what would verify a task, by the present plan and configuration.
 pub fn verification_of(request: &RunRequest<'_>, snapshot: &PlanSnapshot, task: u32) -> VerificationPreview {
     let rules = &request.config.verify;
-    let allows = request.options.asked.allow_plan_commands || rules.allow_plan_commands;
+    let allows = request.options.flags.allow_plan_commands || rules.allow_plan_commands;
     let checks = TaskChecks::of(rules, snapshot.plan(), task as usize, allows);
     let plan = snapshot.plan();
     let own = plan.tasks().get(task as usize);

@@ -25,25 +25,62 @@ const MAX_RUNS: usize = 20;
 #[derive(Debug, Default)]
 pub(super) struct Recovered {
     /// The run that never ended, and that this one resumes.
-    interrupted: Option<RunPlace>,
-    /// The isolation of its tasks, and its fixed settings.
-    mode: Option<IsolationMode>,
-    conditions: Option<FixedSettings>,
-    config: Option<String>,
+    interrupted: Option<InterruptedRun>,
     /// The last run of each task, by the task's name.
     tasks: BTreeMap<String, RecoveredTask>,
     /// The last run of each task, without the resumed run.
     earlier: BTreeMap<String, RecoveredTask>,
-    /// The states that it found in the plan, and the time of its last start or resumption.
-    found: Option<BTreeMap<String, State>>,
-    to_skip: Option<Vec<String>>,
-    part_began: String,
-    processes: Vec<Process>,
     /// What the newest run had spent, if a signal ended it.
     spent: Spent,
     /// The newest run and the length of its log when it was read.
     newest: Option<(RunPlace, u64)>,
     original: Option<PathBuf>,
+}
+
+/// A run without an end in its log.
+#[derive(Debug)]
+struct InterruptedRun {
+    place: RunPlace,
+    /// The isolation of its tasks, and its fixed settings.
+    mode: Option<IsolationMode>,
+    settings: Option<FixedSettings>,
+    config: Option<String>,
+    /// The time of its last start or resumption, and the states and skip marks that it found in the plan then.
+    part_began: String,
+    found: Option<BTreeMap<String, State>>,
+    to_skip: Option<Vec<String>>,
+    processes: Vec<Process>,
+}
+
+impl InterruptedRun {
+    fn of(place: RunPlace, state: &RunState) -> Self {
+        let begun = state.begun.as_ref();
+        let words = |(name, word): (&String, &String)| Some((name.clone(), State::from_word(word)?));
+        InterruptedRun {
+            place,
+            mode: begun.and_then(|begun| begun.isolation.clone()),
+            settings: state.settings.fixed.clone(),
+            config: state.settings.config.clone(),
+            part_began: state.times.part_began.clone().unwrap_or_default(),
+            found: state
+                .found_states()
+                .map(|found| found.iter().filter_map(words).collect()),
+            to_skip: begun.and_then(|begun| begun.to_skip.clone()),
+            processes: state.from_agents.processes.iter().map(process).collect(),
+        }
+    }
+
+    /// Returns the state of a task when the run last started.
+    fn found_state(&self, name: &str) -> Option<State> {
+        let found = self.found.as_ref()?;
+        Some(found.get(name).copied().unwrap_or(State::Pending))
+    }
+
+    /// Returns whether the plan did not mark the task to be skipped when the run last started.
+    fn wants(&self, name: &str) -> bool {
+        let to_skip = self.to_skip.as_ref();
+        to_skip.is_some_and(|to_skip| !to_skip.iter().any(|task| task == name))
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -184,7 +221,7 @@ impl Recovered {
     /// Adds the next older run.
     fn add(&mut self, nth: usize, place: RunPlace, state: &RunState) {
         let is_interrupted = nth == 0 && state.ended.is_none() && state.begun.is_some();
-        let tasks = state.tasks().iter().filter(|task| !task.is_removed);
+        let tasks = state.tasks().iter().filter(|task| !task.plan_file.is_removed);
         for run in tasks {
             let found = || RecoveredTask {
                 run: run.clone(),
@@ -197,6 +234,7 @@ impl Recovered {
             }
         }
         let was_ended_by_signal = state
+            .halt
             .stopping
             .as_ref()
             .is_some_and(|stopping| stopping.reason == StopReason::Signal);
@@ -204,18 +242,7 @@ impl Recovered {
             self.spent = state.spent_until_last_record().with(&state.earlier);
         }
         if is_interrupted {
-            self.processes = state.from_agents.processes.iter().map(process).collect();
-            self.mode = state.begun.as_ref().and_then(|begun| begun.isolation.clone());
-            self.conditions.clone_from(&state.conditions);
-            self.config.clone_from(&state.config);
-            let words = |(name, word): (&String, &String)| Some((name.clone(), State::from_word(word)?));
-            self.found = state
-                .found
-                .as_ref()
-                .map(|found| found.iter().filter_map(words).collect());
-            self.to_skip = state.begun.as_ref().and_then(|begun| begun.to_skip.clone());
-            self.part_began = state.times.part_began.clone().unwrap_or_default();
-            self.interrupted = Some(place);
+            self.interrupted = Some(InterruptedRun::of(place, state));
         }
     }
 
@@ -232,12 +259,12 @@ impl Recovered {
     }
 
     pub(super) fn interrupted(&self) -> Option<&RunPlace> {
-        self.interrupted.as_ref()
+        self.interrupted.as_ref().map(|run| &run.place)
     }
 
     /// Returns the processes that may have outlived the resumed run.
     pub(super) fn processes(&self) -> &[Process] {
-        &self.processes
+        self.interrupted.as_ref().map_or(&[], |run| &run.processes)
     }
 
     pub(super) fn task(&self, name: &str) -> Option<&RecoveredTask> {
@@ -257,15 +284,13 @@ impl Recovered {
 
     /// Returns the state of a task in the resumed run, and since when. None if no run is resumed, or its log does not have the task.
     pub(super) fn known_state(&self, name: &str) -> Option<(State, &str)> {
-        let since = self.part_began.as_str();
-        let found = || {
-            let found = self.found.as_ref()?;
-            Some((found.get(name).copied().unwrap_or(State::Pending), since))
-        };
+        let run = self.interrupted.as_ref();
+        let since = run.map_or("", |run| run.part_began.as_str());
+        let found = || Some((run?.found_state(name)?, since));
         let Some(task) = self.task(name).filter(|task| !task.is_of_ended_run) else {
             return found();
         };
-        let changed_at = task.run.changed_at.as_str().max(since);
+        let changed_at = task.run.plan_file.changed_at.as_str().max(since);
         let state = match (task.progress(), &task.run.state) {
             (WorkProgress::Done, _) => State::Done,
             (WorkProgress::Failed, _) => State::Failed,
@@ -278,9 +303,8 @@ impl Recovered {
 
     /// Returns the time since which the resumed run ignores a skip mark of the task.
     pub(super) fn wanted_since(&self, name: &str) -> Option<&str> {
-        let to_skip = self.to_skip.as_ref()?;
-        let is_wanted = !to_skip.iter().any(|task| task == name);
-        is_wanted.then_some(self.part_began.as_str())
+        let run = self.interrupted.as_ref().filter(|run| run.wants(name))?;
+        Some(run.part_began.as_str())
     }
 
     pub(super) fn tasks(&self) -> impl Iterator<Item = (&str, &RecoveredTask)> {
@@ -299,20 +323,20 @@ impl Recovered {
 
     /// Returns the isolation of the resumed run.
     pub(super) fn mode(&self) -> Option<&IsolationMode> {
-        self.mode.as_ref()
+        self.interrupted.as_ref()?.mode.as_ref()
     }
 
-    pub(super) fn conditions(&self) -> Option<&FixedSettings> {
-        self.conditions.as_ref()
+    pub(super) fn fixed_settings(&self) -> Option<&FixedSettings> {
+        self.interrupted.as_ref()?.settings.as_ref()
     }
 
     pub(super) fn config(&self) -> Option<&str> {
-        self.config.as_deref()
+        self.interrupted.as_ref()?.config.as_deref()
     }
 
     /// Finds work that landed before the log recorded it.
     pub(super) fn look_for_landings(&mut self, root: &Path) {
-        let Some(branch) = self.conditions.as_ref().map(|conditions| conditions.branch.clone()) else {
+        let Some(branch) = self.fixed_settings().map(|settings| settings.branch.clone()) else {
             return;
         };
         let is_open = |task: &RecoveredTask| task.awaits_landing() && task.landing().is_some();

@@ -23,22 +23,16 @@ pub struct RunRequest<'a> {
 pub struct RunOptions {
     pub selection: TaskSelection,
     /// The other options of the user.
-    pub asked: AskedRun,
+    pub flags: RunFlags,
     /// Whether only existing work lands: no agent is started.
     pub lands_only: bool,
     /// The configuration as one text, for the log; see [`crate::config::Configuration::frozen`].
     pub config_text: String,
     /// Further remarks for the user.
     pub remarks: Vec<String>,
-    /// Whether a planner takes over after tasks have failed.
-    pub replans: bool,
-    /// What the command has spent before this run, on earlier versions of the plan and on planners.
-    pub earlier: Spent,
-    /// Whether the run is the command's last one for the plan, even if it does not finish it.
-    pub is_last: bool,
+    pub replanning: Replanning,
     /// Whether to wait for approvals instead of ending when nothing else is left. The caller that asks for approvals may clear it.
     pub waits_for_review: Arc<AtomicBool>,
-    pub replanned: Option<ReplanOrigin>,
     /// The command line options that a command to resume needs again.
     pub again: Vec<String>,
     /// The planwright binary that starts fenced processes; see [`crate::fence::own_program`]. Without it there is no fence.
@@ -47,10 +41,23 @@ pub struct RunOptions {
     pub template: Option<(PathBuf, String)>,
 }
 
+/// The place of a run among the runs of a command that replans after failures.
+#[derive(Clone, Debug, Default)]
+pub struct Replanning {
+    /// Whether a planner takes over after tasks have failed.
+    pub takes_over: bool,
+    /// Whether the run is the command's last one for the plan, even if it does not finish it.
+    pub is_last: bool,
+    /// What the command has spent before this run, on earlier versions of the plan and on planners.
+    pub earlier: Spent,
+    /// Why the plan is a new version; none if it is the user's own.
+    pub origin: Option<ReplanOrigin>,
+}
+
 /// The user's options for a run, in addition to the configuration.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
-pub struct AskedRun {
+pub struct RunFlags {
     /// The agent for all tasks.
     pub agent: Option<String>,
     /// The agent that chooses the agent of each task.

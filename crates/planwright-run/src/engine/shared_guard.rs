@@ -56,7 +56,7 @@ pub(super) struct SharedGuard {
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Restored {
+pub(super) struct RestoredPaths {
     /// The paths, relative to the root of the workspace if they are in it.
     pub(super) paths: Vec<String>,
     pub(super) failed: Vec<(String, String)>,
@@ -118,8 +118,8 @@ impl SharedGuard {
     }
 
     /// Compares the files with the remembered ones, and restores those that differ.
-    pub(super) fn restore(&mut self, links: Option<&StateLinks>) -> Restored {
-        let mut restored = Restored::default();
+    pub(super) fn restore(&mut self, links: Option<&StateLinks>) -> RestoredPaths {
+        let mut restored = RestoredPaths::default();
         if let Some(links) = links {
             self.restore_state(links, &mut restored);
         }
@@ -164,7 +164,7 @@ impl SharedGuard {
     }
 
     /// Restores the state of the workspace if a task removed it: the log of this run, and with it everything else.
-    fn restore_state(&self, links: &StateLinks, restored: &mut Restored) {
+    fn restore_state(&self, links: &StateLinks, restored: &mut RestoredPaths) {
         let [journal, run] = &self.own;
         let log = run.join(LOG);
         let state = self.workspace.join(STATE_FOLDER);
@@ -198,7 +198,7 @@ impl SharedGuard {
     }
 
     /// Restores this plan's journal if its earlier content was changed.
-    fn restore_journal(&mut self, restored: &mut Restored) {
+    fn restore_journal(&mut self, restored: &mut RestoredPaths) {
         let path = self.own[0].clone();
         let now = read_file(&path).unwrap_or_default();
         if now.starts_with(&self.journal) {
@@ -220,7 +220,7 @@ impl SharedGuard {
     }
 
     /// Saves a task's version of this run's log, which its writer restores.
-    pub(super) fn keep_log(&self, log: &Path, restored: &mut Restored) {
+    pub(super) fn keep_log(&self, log: &Path, restored: &mut RestoredPaths) {
         let folder = self.free_folder();
         // A missing log leaves nothing to save.
         if self.keep(log, &folder).is_ok() {
@@ -229,7 +229,7 @@ impl SharedGuard {
         self.note(log, Ok(()), restored);
     }
 
-    fn note(&self, path: &Path, done: io::Result<()>, restored: &mut Restored) {
+    fn note(&self, path: &Path, done: io::Result<()>, restored: &mut RestoredPaths) {
         match done {
             Ok(()) => restored.paths.push(self.shown(path)),
             Err(error) => restored.failed.push((self.shown(path), error.to_string())),

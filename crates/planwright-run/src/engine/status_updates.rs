@@ -239,7 +239,7 @@ pub(super) fn plain(request: &RunRequest<'_>, task: u32, verb: Verb) -> StatusUp
         note: None,
         output: None,
         files: Vec::new(),
-        by: request.options.asked.by.clone(),
+        by: request.options.flags.by.clone(),
         decided_by: None,
         now: clock::now(),
         receipts: None,

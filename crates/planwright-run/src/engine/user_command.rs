@@ -11,7 +11,9 @@ use crate::agent_output::end_all;
 use crate::config::Command;
 use crate::git::{GitError, Repository};
 use crate::redaction::Redaction;
-use crate::worker::{EndCause, ProcessExit, ProcessMark, Spec, Stdin, StopManner, WorkerEvent, Workers};
+use crate::worker::{
+    EndCause, ProcessExit, ProcessLimits, ProcessMark, ProcessSpec, Stdin, StopManner, WorkerEvent, Workers,
+};
 
 /// The time limit of the command for the end of a run.
 const NOTIFY_LIMIT: Duration = Duration::from_secs(60);
@@ -89,8 +91,8 @@ fn spec(
     mark: ProcessMark,
     log: PathBuf,
     limit: Duration,
-) -> Spec {
-    Spec {
+) -> ProcessSpec {
+    ProcessSpec {
         arguments,
         folder: folder.to_owned(),
         redaction: Redaction::of_environment(&environment),
@@ -100,15 +102,17 @@ fn spec(
         log,
         max_log_bytes: MAX_LOG_BYTES,
         streams_output: false,
-        wall_limit: Some(limit),
-        silence_limit: None,
-        grace: Duration::from_secs(2),
+        limits: ProcessLimits {
+            wall: Some(limit),
+            silence: None,
+            grace: Duration::from_secs(2),
+        },
         fence: None,
     }
 }
 
 /// Runs a command to its end, or until the user interrupts again. Returns why it failed, in words.
-fn wait_for(workers: &mut Workers, spec: &Spec, n_asked: &AtomicU32) -> Option<String> {
+fn wait_for(workers: &mut Workers, spec: &ProcessSpec, n_asked: &AtomicU32) -> Option<String> {
     const KEY: u64 = u64::MAX;
     let before = n_asked.load(Ordering::Relaxed);
     if let Err(error) = workers.start(KEY, spec) {
@@ -132,7 +136,7 @@ fn wait_for(workers: &mut Workers, spec: &Spec, n_asked: &AtomicU32) -> Option<S
                 (EndCause::Itself, ProcessExit::Code(0)) => None,
                 (EndCause::Itself, ProcessExit::Code(code)) => Some(format!("it ended with status {code}")),
                 (EndCause::WallLimit, _) => {
-                    let limit = spec.wall_limit.unwrap_or_default();
+                    let limit = spec.limits.wall.unwrap_or_default();
                     Some(format!("it took longer than {} seconds", limit.as_secs()))
                 }
                 _ => Some("it was ended".to_owned()),

@@ -115,11 +115,11 @@ impl ToolchainEnvironment {
 /// Paths of rules, none below another. A fenced process can replace what it may write to by a link, so a rule for a path below that could
 /// be redirected.
 #[derive(Default)]
-struct Paths {
+struct PathSet {
     taken: Vec<PathBuf>,
 }
 
-impl Paths {
+impl PathSet {
     fn covers(&self, path: &Path) -> bool {
         self.taken.iter().any(|taken| path.starts_with(taken))
     }
@@ -143,7 +143,7 @@ impl Paths {
 impl ActiveFence {
     /// Returns the policy of a process. Creates folders that programs need if `makes` is set.
     pub(super) fn policy(&self, process: &ProcessFolders<'_>, makes: bool) -> FencePolicy {
-        let mut writable = Paths::default();
+        let mut writable = PathSet::default();
         // Its own folders come first: they cover what the tables name below them.
         let own = process.writable.iter().map(PathBuf::as_path).chain(process.temporary);
         own.for_each(|path| writable.take(path));
@@ -172,7 +172,7 @@ impl ActiveFence {
     }
 
     /// Creates the missing paths of a row, if their program is installed and fails without them.
-    fn make_missing(&self, row: &HomePath, writable: &Paths) {
+    fn make_missing(&self, row: &HomePath, writable: &PathSet) {
         let paths = self.surroundings.paths(row);
         let is_missing = |path: &PathBuf| !writable.covers(path) && fs::symlink_metadata(path).is_err();
         if !row.makers.is_empty() && paths.iter().any(is_missing) && self.surroundings.has_program(row.makers) {
@@ -188,8 +188,8 @@ impl ActiveFence {
         }
     }
 
-    fn readable(&self, process: &ProcessFolders<'_>, writable: &Paths) -> Vec<PathBuf> {
-        let mut readable = Paths::default();
+    fn readable(&self, process: &ProcessFolders<'_>, writable: &PathSet) -> Vec<PathBuf> {
+        let mut readable = PathSet::default();
         SYSTEM.iter().for_each(|path| readable.take(Path::new(path)));
         process.readable.iter().for_each(|path| readable.take(path));
         self.extra_readable.iter().for_each(|path| readable.take(path));

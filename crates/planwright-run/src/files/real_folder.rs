@@ -19,7 +19,7 @@ pub(crate) struct RealFolder {
 
 /// Whether to create missing folders on the path.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Missing {
+enum MissingFolders {
     Made,
     AnError,
 }
@@ -29,7 +29,7 @@ impl RealFolder {
     /// Opens the folder of a file of planwright's own. In a state folder, refuses a link on the path.
     pub(super) fn above(path: &Path) -> io::Result<Self> {
         let (root, below) = split_at_state(path);
-        RealFolder::enter(root, below, Missing::AnError)
+        RealFolder::enter(root, below, MissingFolders::AnError)
     }
 
     /// Opens the folder of a file of planwright's own, and creates its missing parts. In a state folder, refuses a link on the path.
@@ -38,7 +38,7 @@ impl RealFolder {
         if below.as_os_str().is_empty() {
             std::fs::create_dir_all(root)?;
         }
-        RealFolder::enter(root, below, Missing::Made)
+        RealFolder::enter(root, below, MissingFolders::Made)
     }
 
     /// Opens a folder whose path is resolved, and creates its missing parts. Refuses a link on the path.
@@ -49,10 +49,10 @@ impl RealFolder {
 
     /// Opens a folder below another one, and creates its missing parts. Refuses a link on the path.
     pub(crate) fn make(root: &Path, below: &Path) -> io::Result<Self> {
-        RealFolder::enter(root, below, Missing::Made)
+        RealFolder::enter(root, below, MissingFolders::Made)
     }
 
-    fn enter(root: &Path, below: &Path, missing: Missing) -> io::Result<Self> {
+    fn enter(root: &Path, below: &Path, missing: MissingFolders) -> io::Result<Self> {
         // A folder on the path need not be readable, if the system does not require that.
         #[cfg(target_os = "linux")]
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
@@ -62,7 +62,7 @@ impl RealFolder {
         for name in below.iter() {
             let enter = || openat(&folder, name, flags | OFlags::NOFOLLOW, Mode::empty());
             let entered = match enter() {
-                Err(Errno::NOENT) if missing == Missing::Made => {
+                Err(Errno::NOENT) if missing == MissingFolders::Made => {
                     match mkdirat(&folder, name, Mode::RWXU | Mode::RWXG | Mode::RWXO) {
                         Ok(()) | Err(Errno::EXIST) => enter(),
                         Err(error) => Err(error),

@@ -24,7 +24,7 @@ pub enum LandMode {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Built {
+pub enum LandingCommit {
     Nothing,
     /// The new commit of the checked-out branch.
     Ready(String),
@@ -57,11 +57,11 @@ struct BranchCommit {
 
 impl Repository {
     /// Builds the new commit of the checked-out branch. Changes no branch and no working tree.
-    pub fn build_landing(&self, request: &LandRequest<'_>) -> Result<Built, GitError> {
+    pub fn build_landing(&self, request: &LandRequest<'_>) -> Result<LandingCommit, GitError> {
         require_id(request.head)?;
         require_id(request.tip)?;
         if self.has_landed(request.tip, request.head)? {
-            return Ok(Built::Nothing);
+            return Ok(LandingCommit::Nothing);
         }
         let is_ahead = self.is_ancestor(request.head, request.tip)?;
         let commits = self.commits_of_branch(request.tip, request.head)?;
@@ -69,7 +69,7 @@ impl Repository {
             return self.without_uncommitted(request, &commits);
         }
         match request.mode {
-            LandMode::Auto | LandMode::Rebase if is_ahead => Ok(Built::Ready(request.tip.to_owned())),
+            LandMode::Auto | LandMode::Rebase if is_ahead => Ok(LandingCommit::Ready(request.tip.to_owned())),
             LandMode::Auto | LandMode::Merge => self.as_one(request, &[request.head, request.tip]),
             LandMode::Squash => self.as_one(request, &[request.head]),
             LandMode::Rebase => self.rebased(request.head, &commits),
@@ -77,7 +77,7 @@ impl Repository {
     }
 
     /// Builds one commit with all changes of the branch.
-    fn as_one(&self, request: &LandRequest<'_>, parents: &[&str]) -> Result<Built, GitError> {
+    fn as_one(&self, request: &LandRequest<'_>, parents: &[&str]) -> Result<LandingCommit, GitError> {
         let Some(base) = self.merge_base(request.head, request.tip)? else {
             return Err(GitError::Unrelated);
         };
@@ -89,30 +89,37 @@ impl Repository {
             self.toplevel(),
         )?;
         match replayed {
-            Replay::Clean { tree } if tree == head => Ok(Built::Nothing),
-            Replay::Clean { tree } => self.commit_tree(&tree, parents, request.message).map(Built::Ready),
-            Replay::Conflict(conflict) => Ok(Built::Conflict(conflict.paths)),
+            Replay::Clean { tree } if tree == head => Ok(LandingCommit::Nothing),
+            Replay::Clean { tree } => self
+                .commit_tree(&tree, parents, request.message)
+                .map(LandingCommit::Ready),
+            Replay::Conflict(conflict) => Ok(LandingCommit::Conflict(conflict.paths)),
         }
     }
 
     /// Builds the changes of a branch that includes the user's uncommitted work. A merge of the branch itself would have that work in its
     /// history.
-    fn without_uncommitted(&self, request: &LandRequest<'_>, commits: &[BranchCommit]) -> Result<Built, GitError> {
+    fn without_uncommitted(
+        &self,
+        request: &LandRequest<'_>,
+        commits: &[BranchCommit],
+    ) -> Result<LandingCommit, GitError> {
         let rebased = match self.rebased(request.head, commits)? {
-            Built::Ready(commit) => commit,
+            LandingCommit::Ready(commit) => commit,
             other => return Ok(other),
         };
         let parents = match request.mode {
-            LandMode::Auto | LandMode::Rebase => return Ok(Built::Ready(rebased)),
+            LandMode::Auto | LandMode::Rebase => return Ok(LandingCommit::Ready(rebased)),
             LandMode::Merge => vec![request.head, &rebased],
             LandMode::Squash => vec![request.head],
         };
         let tree = self.tree_of(&rebased)?;
-        self.commit_tree(&tree, &parents, request.message).map(Built::Ready)
+        self.commit_tree(&tree, &parents, request.message)
+            .map(LandingCommit::Ready)
     }
 
     /// Builds the commits of a branch one after another on top of another commit, without the user's uncommitted work.
-    fn rebased(&self, head: &str, commits: &[BranchCommit]) -> Result<Built, GitError> {
+    fn rebased(&self, head: &str, commits: &[BranchCommit]) -> Result<LandingCommit, GitError> {
         let mut at = head.to_owned();
         for commit in commits.iter().filter(|commit| !commit.is_uncommitted_work) {
             let onto = self.tree_of(&at)?;
@@ -125,12 +132,12 @@ impl Repository {
             match replayed {
                 Replay::Clean { tree } if tree == onto => {}
                 Replay::Clean { tree } => at = self.like(&commit.id, &tree, &at)?,
-                Replay::Conflict(conflict) => return Ok(Built::Conflict(conflict.paths)),
+                Replay::Conflict(conflict) => return Ok(LandingCommit::Conflict(conflict.paths)),
             }
         }
         match at == head {
-            true => Ok(Built::Nothing),
-            false => Ok(Built::Ready(at)),
+            true => Ok(LandingCommit::Nothing),
+            false => Ok(LandingCommit::Ready(at)),
         }
     }
 
@@ -144,7 +151,7 @@ impl Repository {
         };
         let commits = self.commits_of_branch(commit, into)?;
         if commits.iter().any(|commit| commit.is_uncommitted_work) {
-            return Ok(self.rebased(into, &commits)? == Built::Nothing);
+            return Ok(self.rebased(into, &commits)? == LandingCommit::Nothing);
         }
         let into = self.tree_of(into)?;
         let replayed = self.replay(&self.tree_of(&base)?, &self.tree_of(commit)?, &into, self.toplevel())?;

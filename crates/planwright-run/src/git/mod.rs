@@ -39,7 +39,7 @@ pub use checkout::{Checkouts, FolderIdentity, TaskCheckout};
 pub use command::is_repository_variable;
 pub use diffstat::Diffstat;
 pub use error::GitError;
-pub use land::{Built, LandMode, LandRequest, message_of_uncommitted};
+pub use land::{LandMode, LandRequest, LandingCommit, message_of_uncommitted};
 pub use messages::{subject, with_trailers};
 pub use names::valid_branch;
 pub use own_git_dir::FrozenSettings;

@@ -32,7 +32,7 @@ const MAX_DFA_ANCHORS: usize = 500;
 /// The secrets that are removed from text. A clone is cheap.
 #[derive(Clone)]
 pub struct Redaction {
-    patterns: Arc<Patterns>,
+    patterns: Arc<SecretPatterns>,
 }
 
 /// Text without secrets. Only a [`Redaction`] makes it.
@@ -74,7 +74,7 @@ impl fmt::Debug for Redaction {
 impl Redaction {
     /// Creates a redaction of the variables whose names indicate secrets, and of all known shapes.
     pub fn of<'v>(variables: impl IntoIterator<Item = (&'v str, &'v str)>) -> Self {
-        let patterns = Patterns::new(values_of(variables));
+        let patterns = SecretPatterns::new(values_of(variables));
         Redaction {
             patterns: Arc::new(patterns),
         }
@@ -120,7 +120,7 @@ impl Redaction {
 
 /// What a match of the automaton may start.
 #[derive(Clone, Copy, Debug)]
-enum Meaning {
+enum AnchorMeaning {
     Value(usize),
     Shape(&'static SecretShape),
 }
@@ -129,10 +129,10 @@ enum Meaning {
 #[derive(Debug)]
 struct SecretAnchor {
     bytes: Vec<u8>,
-    meaning: Meaning,
+    meaning: AnchorMeaning,
 }
 
-struct Patterns {
+struct SecretPatterns {
     automaton: AhoCorasick,
     values: Vec<SecretForm>,
     /// The anchors of values before those of shapes, and longer values before shorter ones.
@@ -142,17 +142,17 @@ struct Patterns {
     longest_anchor: usize,
 }
 
-impl Patterns {
+impl SecretPatterns {
     fn new(values: Vec<SecretForm>) -> Self {
         let of_value = |(ix, value): (usize, &SecretForm)| SecretAnchor {
             bytes: value.anchor().to_vec(),
-            meaning: Meaning::Value(ix),
+            meaning: AnchorMeaning::Value(ix),
         };
         let of_shape = |shape: &'static SecretShape| {
             let anchors = shape.anchors.iter();
             anchors.map(move |anchor| SecretAnchor {
                 bytes: anchor.as_bytes().to_vec(),
-                meaning: Meaning::Shape(shape),
+                meaning: AnchorMeaning::Shape(shape),
             })
         };
         let anchors = values.iter().enumerate().map(of_value);
@@ -171,7 +171,7 @@ impl Patterns {
             .build(anchors.iter().map(|anchor| &anchor.bytes))
             .expect("an environment has fewer variables than an automaton has states");
         let longest_anchor = anchors.iter().map(|anchor| anchor.bytes.len()).max().unwrap_or(0);
-        Patterns {
+        SecretPatterns {
             automaton,
             values,
             anchors,

@@ -2,7 +2,7 @@
 //!
 //! A rule sees a bounded window after its anchor, so that the result does not depend on how a stream is cut.
 
-use Chars::{Alnum, Base64, Base64Url, Dotted, Hex, Ident, Token68, Upper};
+use CharClass::{Alnum, Base64, Base64Url, Dotted, Hex, Ident, Token68, Upper};
 use ShapeRule::{Authorization, Bearer, Exact, Jwt, MixedWord, Named, NamedWord, PrivateKey, UrlPassword, Word};
 
 /// A window ends before its rule could decide: more bytes may come.
@@ -28,7 +28,7 @@ impl Window<'_> {
     }
 
     /// Returns the number of consecutive characters of a set, up to a limit.
-    pub(super) fn run(&self, from: usize, chars: Chars, most: usize) -> Result<usize, WindowTooShort> {
+    pub(super) fn run(&self, from: usize, chars: CharClass, most: usize) -> Result<usize, WindowTooShort> {
         let rest = self.bytes.get(from..).unwrap_or_default();
         let n_chars = rest.iter().take(most).take_while(|&&byte| chars.has(byte)).count();
         match n_chars < most && n_chars == rest.len() && !self.is_last {
@@ -66,15 +66,15 @@ pub(super) struct SecretShape {
 #[derive(Clone, Copy, Debug)]
 enum ShapeRule {
     /// The anchor starts a word with at least this many more characters.
-    Word(Chars, usize),
+    Word(CharClass, usize),
     /// Such a word, with a digit, or with lower-case and capital letters, in it.
-    MixedWord(Chars, usize),
+    MixedWord(CharClass, usize),
     /// The anchor and exactly this many characters are a word.
-    Exact(Chars, usize),
+    Exact(CharClass, usize),
     /// The anchor names a value, which follows a separator and has exactly this many characters.
-    Named(Chars, usize),
+    Named(CharClass, usize),
     /// The anchor names a value of at least this many characters.
-    NamedWord(Chars, usize),
+    NamedWord(CharClass, usize),
     Jwt,
     Bearer,
     Authorization,
@@ -83,7 +83,7 @@ enum ShapeRule {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Chars {
+pub(super) enum CharClass {
     Alnum,
     /// Capital letters and digits.
     Upper,
@@ -99,17 +99,17 @@ pub(super) enum Chars {
     Token68,
 }
 
-impl Chars {
+impl CharClass {
     pub(super) fn has(self, byte: u8) -> bool {
         let more: &[u8] = match self {
-            Chars::Alnum => b"",
-            Chars::Upper => return byte.is_ascii_uppercase() || byte.is_ascii_digit(),
-            Chars::Hex => return byte.is_ascii_hexdigit(),
-            Chars::Ident => b"_",
-            Chars::Base64Url => b"-_",
-            Chars::Dotted => b"-_.",
-            Chars::Base64 => b"+/=",
-            Chars::Token68 => b"-._~+/=",
+            CharClass::Alnum => b"",
+            CharClass::Upper => return byte.is_ascii_uppercase() || byte.is_ascii_digit(),
+            CharClass::Hex => return byte.is_ascii_hexdigit(),
+            CharClass::Ident => b"_",
+            CharClass::Base64Url => b"-_",
+            CharClass::Dotted => b"-_.",
+            CharClass::Base64 => b"+/=",
+            CharClass::Token68 => b"-._~+/=",
         };
         byte.is_ascii_alphanumeric() || more.contains(&byte)
     }
@@ -241,14 +241,14 @@ pub fn shape_names() -> Vec<&'static str> {
 pub(super) struct Secret {
     pub(super) start: usize,
     pub(super) end: usize,
-    pub(super) rest: Rest,
+    pub(super) rest: SecretEnd,
 }
 
 /// The part of a secret after the examined window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Rest {
+pub(super) enum SecretEnd {
     Nothing,
-    Run(Chars),
+    Run(CharClass),
     PrivateKey(KeyLines),
 }
 
@@ -287,7 +287,7 @@ impl SecretShape {
                 Ok((n_chars == n && is_over).then_some(Secret {
                     start: 0,
                     end: n_anchor + n,
-                    rest: Rest::Nothing,
+                    rest: SecretEnd::Nothing,
                 }))
             }
             ShapeRule::Named(chars, n) => named(window, n_anchor, chars, |n_chars| n_chars == n),
@@ -323,7 +323,7 @@ impl SecretShape {
 fn word(
     window: &Window<'_>,
     n_anchor: usize,
-    chars: Chars,
+    chars: CharClass,
     least: usize,
     fits: fn(&[u8]) -> bool,
 ) -> Result<Option<Secret>, WindowTooShort> {
@@ -332,7 +332,7 @@ fn word(
     Ok((n_chars >= least && fits(body)).then_some(Secret {
         start: 0,
         end: n_anchor + n_chars,
-        rest: Rest::Run(chars),
+        rest: SecretEnd::Run(chars),
     }))
 }
 
@@ -359,7 +359,7 @@ fn value_start(window: &Window<'_>, from: usize) -> Result<Option<usize>, Window
 fn named(
     window: &Window<'_>,
     n_anchor: usize,
-    chars: Chars,
+    chars: CharClass,
     fits: impl Fn(usize) -> bool,
 ) -> Result<Option<Secret>, WindowTooShort> {
     let Some(start) = value_start(window, n_anchor)? else {
@@ -370,38 +370,38 @@ fn named(
     Ok((fits(n_chars) && is_mixed).then_some(Secret {
         start,
         end: start + n_chars,
-        rest: Rest::Run(chars),
+        rest: SecretEnd::Run(chars),
     }))
 }
 
 /// Three parts between dots, of which the first two are JSON objects.
 fn jwt(window: &Window<'_>) -> Result<Option<Secret>, WindowTooShort> {
     const LEAST: usize = 10;
-    let n_header = window.run(0, Chars::Base64Url, MAX_JWT_HEADER)?;
+    let n_header = window.run(0, CharClass::Base64Url, MAX_JWT_HEADER)?;
     if n_header < LEAST || window.at(n_header)? != Some(b'.') {
         return Ok(None);
     }
     let start = n_header + 1;
-    let n_claims = window.run(start, Chars::Base64Url, LEAST)?;
+    let n_claims = window.run(start, CharClass::Base64Url, LEAST)?;
     let claims = window.slice(start, start + n_claims);
     let is_object = claims.starts_with(b"eyJ") || claims.starts_with(b"ew");
     Ok((n_claims >= LEAST && is_object).then_some(Secret {
         start: 0,
         end: start + n_claims,
-        rest: Rest::Run(Chars::Dotted),
+        rest: SecretEnd::Run(CharClass::Dotted),
     }))
 }
 
 /// A token after the word `Bearer`, which is also an ordinary word.
 fn bearer(window: &Window<'_>, n_anchor: usize) -> Result<Option<Secret>, WindowTooShort> {
-    let n_chars = window.run(n_anchor, Chars::Token68, WORD_WINDOW)?;
+    let n_chars = window.run(n_anchor, CharClass::Token68, WORD_WINDOW)?;
     let token = window.slice(n_anchor, n_anchor + n_chars);
     let n_digits = token.iter().filter(|byte| byte.is_ascii_digit()).count();
     let is_token = n_chars >= 16 && n_digits >= 2 || n_chars >= 40;
     Ok(is_token.then_some(Secret {
         start: n_anchor,
         end: n_anchor + n_chars,
-        rest: Rest::Run(Chars::Token68),
+        rest: SecretEnd::Run(CharClass::Token68),
     }))
 }
 
@@ -410,13 +410,13 @@ fn authorization(window: &Window<'_>, n_anchor: usize) -> Result<Option<Secret>,
     let Some(at) = value_start(window, n_anchor)? else {
         return Ok(None);
     };
-    let n_scheme = window.run(at, Chars::Alnum, 16)?;
+    let n_scheme = window.run(at, CharClass::Alnum, 16)?;
     let scheme = window.slice(at, at + n_scheme).to_ascii_lowercase();
     if window.at(at + n_scheme)? != Some(b' ') {
         return Ok(None);
     }
     let start = at + n_scheme + 1;
-    let n_chars = window.run(start, Chars::Token68, WORD_WINDOW)?;
+    let n_chars = window.run(start, CharClass::Token68, WORD_WINDOW)?;
     let token = window.slice(start, start + n_chars);
     let has_digit = token.iter().any(u8::is_ascii_digit);
     let is_secret = match scheme.as_slice() {
@@ -428,7 +428,7 @@ fn authorization(window: &Window<'_>, n_anchor: usize) -> Result<Option<Secret>,
     Ok(is_secret.then_some(Secret {
         start,
         end: start + n_chars,
-        rest: Rest::Run(Chars::Token68),
+        rest: SecretEnd::Run(CharClass::Token68),
     }))
 }
 
@@ -492,7 +492,7 @@ fn url_password(window: &Window<'_>, n_anchor: usize) -> Result<Option<Secret>, 
     Ok((colon < end && !is_left_out).then_some(Secret {
         start,
         end,
-        rest: Rest::Nothing,
+        rest: SecretEnd::Nothing,
     }))
 }
 
@@ -519,12 +519,12 @@ fn private_key(window: &Window<'_>, n_anchor: usize) -> Result<Option<Secret>, W
         if !lines.takes(byte) {
             break;
         }
-        n_row = if Chars::Base64.has(byte) { n_row + 1 } else { 0 };
+        n_row = if CharClass::Base64.has(byte) { n_row + 1 } else { 0 };
         if n_row >= MIN_KEY_RUN {
             return Ok(Some(Secret {
                 start: 0,
                 end: at + 1,
-                rest: Rest::PrivateKey(lines),
+                rest: SecretEnd::PrivateKey(lines),
             }));
         }
     }
@@ -574,7 +574,7 @@ impl KeyLines {
                     )
             }
             b'\n' | b'\r' | b'\t' | b'\\' | b'-' | b':' | b',' | b'|' | b'>' | b'.' | b'_' | b'#' => true,
-            byte => Chars::Base64.has(byte) || !byte.is_ascii(),
+            byte => CharClass::Base64.has(byte) || !byte.is_ascii(),
         }
     }
 }

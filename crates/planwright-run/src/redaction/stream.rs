@@ -3,21 +3,21 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use super::shapes::{Rest, Secret, SecretShape, Window, WindowTooShort};
-use super::{Meaning, Patterns};
+use super::shapes::{Secret, SecretEnd, SecretShape, Window, WindowTooShort};
+use super::{AnchorMeaning, SecretPatterns};
 
 /// How many bytes before a window its rules see.
 const MAX_CONTEXT: usize = 8;
 
 /// Removes secrets from bytes that come one after another.
 pub struct RedactionStream {
-    patterns: Arc<Patterns>,
+    patterns: Arc<SecretPatterns>,
     /// The end of the input, which may become a secret.
     held: Vec<u8>,
     /// The last bytes before the held ones.
     context: Vec<u8>,
     /// The rest of the last secret, which may follow.
-    rest: Rest,
+    rest: SecretEnd,
 }
 
 impl std::fmt::Debug for RedactionStream {
@@ -29,18 +29,18 @@ impl std::fmt::Debug for RedactionStream {
 }
 
 impl RedactionStream {
-    pub(super) fn new(patterns: Arc<Patterns>) -> Self {
+    pub(super) fn new(patterns: Arc<SecretPatterns>) -> Self {
         RedactionStream {
             patterns,
             held: Vec::new(),
             context: Vec::new(),
-            rest: Rest::Nothing,
+            rest: SecretEnd::Nothing,
         }
     }
 
     /// Takes bytes, and returns the bytes that are known to be free of secrets and were not returned yet.
     pub fn push<'b>(&mut self, bytes: &'b [u8]) -> Cow<'b, [u8]> {
-        if self.held.is_empty() && self.rest == Rest::Nothing && self.patterns.automaton.find(bytes).is_none() {
+        if self.held.is_empty() && self.rest == SecretEnd::Nothing && self.patterns.automaton.find(bytes).is_none() {
             let n_held = self.n_begun(bytes, 0);
             let (sure, held) = bytes.split_at(bytes.len() - n_held);
             self.remember(sure);
@@ -110,12 +110,12 @@ impl RedactionStream {
     fn skip_rest(&mut self, bytes: &[u8], from: usize) -> usize {
         let rest = bytes.get(from..).unwrap_or_default();
         let n_own = match &mut self.rest {
-            Rest::Nothing => return from,
-            Rest::Run(chars) => rest.iter().take_while(|&&byte| chars.has(byte)).count(),
-            Rest::PrivateKey(lines) => rest.iter().take_while(|&&byte| lines.takes(byte)).count(),
+            SecretEnd::Nothing => return from,
+            SecretEnd::Run(chars) => rest.iter().take_while(|&&byte| chars.has(byte)).count(),
+            SecretEnd::PrivateKey(lines) => rest.iter().take_while(|&&byte| lines.takes(byte)).count(),
         };
         if n_own < rest.len() {
-            self.rest = Rest::Nothing;
+            self.rest = SecretEnd::Nothing;
         }
         from + n_own
     }
@@ -135,7 +135,7 @@ impl RedactionStream {
     /// Returns the secret that an anchor at an offset starts, and its replacement.
     fn secret_at(
         &self,
-        patterns: &Patterns,
+        patterns: &SecretPatterns,
         bytes: &[u8],
         at: usize,
         is_last: bool,
@@ -156,8 +156,8 @@ impl RedactionStream {
                 continue;
             }
             let found = match anchor.meaning {
-                Meaning::Value(ix) => patterns.value_in(&window, 0, ix)?,
-                Meaning::Shape(shape) => patterns.shape_in(&window, shape, anchor.bytes.len())?,
+                AnchorMeaning::Value(ix) => patterns.value_in(&window, 0, ix)?,
+                AnchorMeaning::Shape(shape) => patterns.shape_in(&window, shape, anchor.bytes.len())?,
             };
             if let Some((secret, instead)) = found {
                 let secret = Secret {
@@ -180,7 +180,7 @@ fn is_prefix(window: &Window<'_>, prefix: &[u8]) -> Result<bool, WindowTooShort>
     }
 }
 
-impl Patterns {
+impl SecretPatterns {
     fn value_in(
         &self,
         window: &Window<'_>,
@@ -200,7 +200,7 @@ impl Patterns {
             let secret = Secret {
                 start,
                 end: start + value.bytes.len(),
-                rest: Rest::Nothing,
+                rest: SecretEnd::Nothing,
             };
             (secret, value.instead.clone())
         }))
@@ -219,7 +219,7 @@ impl Patterns {
         for ix in 0..self.values.len() {
             if let Some((known, instead)) = self.value_in(window, secret.start, ix)? {
                 let rest = match secret.rest {
-                    Rest::PrivateKey(_) if known.end > secret.end => Rest::Nothing,
+                    SecretEnd::PrivateKey(_) if known.end > secret.end => SecretEnd::Nothing,
                     rest => rest,
                 };
                 let end = known.end.max(secret.end);

@@ -7,9 +7,11 @@ use planwright_core::change::{self, RequestResult, TaskRequest};
 use planwright_core::edit::VerbRequest;
 use planwright_core::plan::{Field, Plan};
 
-use super::{
-    ChangeTarget, PendingChange, ReviseError, Revised, TaskTransition, each_once, is_all_written, located, revise,
-};
+use super::error::ReviseError;
+use super::pending_change::{PendingChange, located};
+use super::plan_states::is_all_written;
+use super::revision::revise;
+use super::{ChangeTarget, RevisedPlan, TaskTransition, each_once};
 use crate::journal::ManualVerification;
 
 /// One verb for one task, as part of a batch.
@@ -29,7 +31,7 @@ pub fn transitions(
     target: ChangeTarget<'_>,
     verb: &str,
     requests: &[BatchRequest<'_>],
-) -> Result<(Revised, Vec<Result<(), ReviseError>>), ReviseError> {
+) -> Result<(RevisedPlan, Vec<Result<(), ReviseError>>), ReviseError> {
     let mut results = Vec::new();
     let revised = revise(target, verb, |pending| {
         let asked = requests.iter().map(|request| (request.task.as_str(), request.request));

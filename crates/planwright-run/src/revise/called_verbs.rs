@@ -53,18 +53,18 @@ pub fn note_take_overs(state: &mut RunState, path: &Path, id: Option<&str>) {
     let verbs = last_verbs_of(path, id);
     let reviews = state.tasks().iter().filter(awaits_review);
     let decided: Vec<MovedTask> = reviews
-        .filter_map(|task| verbs.get(&task.task)?.moved(&task.task, &task.changed_at))
+        .filter_map(|task| verbs.get(&task.task)?.moved(&task.task, &task.plan_file.changed_at))
         .collect();
     decided.into_iter().for_each(|moved| state.end_review(moved));
     let landed = state.tasks().iter().filter(awaits_landing).filter(|task| {
         let last = verbs.get(&task.task);
-        last.is_some_and(|last| last.to == Some(State::Done) && last.at > task.changed_at)
+        last.is_some_and(|last| last.to == Some(State::Done) && last.at > task.plan_file.changed_at)
     });
     let landed: Vec<String> = landed.map(|task| task.task.clone()).collect();
     landed.iter().for_each(|task| state.landed_later(task));
     let unfinished = state.tasks().iter().filter(is_unfinished);
     let moved: Vec<MovedTask> = unfinished
-        .filter_map(|task| verbs.get(&task.task)?.take_over(&task.task, &task.changed_at))
+        .filter_map(|task| verbs.get(&task.task)?.take_over(&task.task, &task.plan_file.changed_at))
         .collect();
     moved.into_iter().for_each(|moved| state.take_over(moved));
 }

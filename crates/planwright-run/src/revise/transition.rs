@@ -6,10 +6,11 @@ use planwright_core::inspect::LinkedPlan;
 use planwright_core::plan::{Plan, Readiness, RunLift, State, Verb};
 
 use super::batch::NotePlacement;
-use super::{
-    ChangeTarget, PendingChange, ReviseError, Revised, Revision, TaskSelector, each_once, names_in, no_such_task,
-    revise, task_named,
-};
+use super::error::ReviseError;
+use super::pending_change::PendingChange;
+use super::plan_states::names_in;
+use super::revision::{Revision, revise};
+use super::{ChangeTarget, RevisedPlan, TaskSelector, each_once, no_such_task, task_named};
 use crate::claims::{Claim, ClaimAuthority, Claims, NotHolder};
 use crate::gate::{Gate, GatePolicy, Gates};
 use crate::journal::{ChangeRecord, ClaimRecord, ManualVerification};
@@ -41,7 +42,7 @@ pub fn transition(
     target: ChangeTarget<'_>,
     pick: TaskSelector<'_>,
     request: &VerbRequest<'_>,
-) -> Result<Revised, ReviseError> {
+) -> Result<RevisedPlan, ReviseError> {
     let owner = request.by;
     transition_by(
         target,
@@ -60,7 +61,7 @@ pub fn transition_by(
     pick: TaskSelector<'_>,
     request: &VerbRequest<'_>,
     call: &VerbCall<'_>,
-) -> Result<Revised, ReviseError> {
+) -> Result<RevisedPlan, ReviseError> {
     revise(target, name_of(request, call), |pending| {
         pending.call_verb(pick, request, call)
     })
@@ -94,7 +95,7 @@ impl PreviewedChange<'_> {
         pick: TaskSelector<'_>,
         request: &VerbRequest<'_>,
         call: &VerbCall<'_>,
-    ) -> Result<Revised, ReviseError> {
+    ) -> Result<RevisedPlan, ReviseError> {
         if let Some((draft, _)) = &mut self.0.draft {
             draft.revised.record.verified = call.verified.to_vec();
         }
@@ -135,7 +136,7 @@ impl PendingChange<'_> {
         if names.is_empty() {
             return Err(gates.of_plan().map_or(ReviseError::NothingReady, ReviseError::Closed));
         }
-        let mut judge = Judge {
+        let mut judge = VerbJudge {
             linked: self.linked()?,
             gates,
             claims: &claims,
@@ -151,20 +152,10 @@ impl PendingChange<'_> {
             holders: Vec::new(),
         };
         names.iter().try_for_each(|name| judge.task(name))?;
-        let Judge {
+        let VerbJudge {
             asked, passed, holders, ..
         } = judge;
-        let asked: Vec<_> = asked.iter().map(|(name, request)| (name.as_str(), *request)).collect();
-        let results = match asked.is_empty() {
-            true => Vec::new(),
-            false => self.transitions(&asked, NotePlacement::ByChange)?,
-        };
-        if let Some(refused) = results.into_iter().find_map(Result::err) {
-            return Err(match refused {
-                ReviseError::NoSuchTask { name, .. } => no_such_task(&self.linked()?.plan, &name),
-                refused => refused,
-            });
-        }
+        self.move_all(&asked)?;
         let retries = request.verb == Verb::Retry && !request.starts;
         if let Some(linked) = &mut self.open.inspection.plan {
             linked
@@ -195,6 +186,20 @@ impl PendingChange<'_> {
         };
         Ok(())
     }
+
+    /// Moves tasks. The first refusal is the error.
+    fn move_all(&mut self, asked: &[(String, VerbRequest<'_>)]) -> Result<(), ReviseError> {
+        if asked.is_empty() {
+            return Ok(());
+        }
+        let asked: Vec<_> = asked.iter().map(|(name, request)| (name.as_str(), *request)).collect();
+        let results = self.transitions(&asked, NotePlacement::ByChange)?;
+        match results.into_iter().find_map(Result::err) {
+            None => Ok(()),
+            Some(ReviseError::NoSuchTask { name, .. }) => Err(no_such_task(&self.linked()?.plan, &name)),
+            Some(refused) => Err(refused),
+        }
+    }
 }
 
 /// Returns whether a verb ends the work of the holder on a task.
@@ -208,7 +213,7 @@ fn starts(request: &VerbRequest<'_>) -> bool {
 }
 
 /// Checks the gates and the claims for a verb on tasks, before the table.
-struct Judge<'a, 'r> {
+struct VerbJudge<'a, 'r> {
     linked: &'a LinkedPlan,
     gates: Gates<'a>,
     claims: &'a Claims,
@@ -222,7 +227,7 @@ struct Judge<'a, 'r> {
     holders: Vec<String>,
 }
 
-impl Judge<'_, '_> {
+impl VerbJudge<'_, '_> {
     fn task(&mut self, name: &str) -> Result<(), ReviseError> {
         let (plan, request) = (&self.linked.plan, self.request);
         let task_ix = task_named(plan, name)?;
@@ -282,36 +287,10 @@ impl Judge<'_, '_> {
             refused.map_err(|why| not_theirs(task, why))
         };
         match (request.verb, state, claim) {
-            (Verb::Start, Some(State::Running), claim) => {
-                let is_free = claim.is_some_and(|claim| claim.is_expired(request.now)) || self.authority.takes_over;
-                return match claim {
-                    Some(claim) if !is_free && !is_own => Err(not_theirs(task, NotHolder::Held(claim.clone()))),
-                    // The table refuses it: the caller has started it already.
-                    _ if !is_free => Ok(true),
-                    claim => {
-                        self.holders.extend(claim.map(holder_name));
-                        Ok(false)
-                    }
-                };
-            }
+            (Verb::Start, Some(State::Running), claim) => return self.take_over(task, claim, is_own),
             // A person confirms a task that no process has started.
             (Verb::Done, Some(from @ (State::Pending | State::Failed)), _) if self.authority.takes_over => {
-                let begin = VerbRequest {
-                    verb: match from {
-                        State::Failed => Verb::Retry,
-                        _ => Verb::Start,
-                    },
-                    starts: true,
-                    output: None,
-                    files: &[],
-                    ..*request
-                };
-                let mut closed = self.gates.of_task(task_ix, request.now).into_iter();
-                // Without force the table refuses it with its reasons.
-                if request.force && closed.any(|closed| closed.gate == Gate::Dependencies) {
-                    self.pass(Gate::Dependencies);
-                }
-                self.asked.push((task.to_owned(), begin));
+                self.start_first(task_ix, task, from);
             }
             // A run follows other processes' changes to its tasks, and an expired claim no longer counts.
             (Verb::Reset | Verb::Skip, Some(State::Running), Some(claim)) if claim.owner().is_some() => {
@@ -334,6 +313,42 @@ impl Judge<'_, '_> {
             _ => {}
         }
         Ok(true)
+    }
+
+    /// Decides about the start of a running task. Returns whether to check the table: not if only the holder changes.
+    fn take_over(&mut self, task: &str, claim: Option<&Claim>, is_own: bool) -> Result<bool, ReviseError> {
+        let is_expired = claim.is_some_and(|claim| claim.is_expired(self.request.now));
+        let is_free = is_expired || self.authority.takes_over;
+        match claim {
+            Some(claim) if !is_free && !is_own => Err(not_theirs(task, NotHolder::Held(claim.clone()))),
+            // The table refuses it: the caller has started it already.
+            _ if !is_free => Ok(true),
+            claim => {
+                self.holders.extend(claim.map(holder_name));
+                Ok(false)
+            }
+        }
+    }
+
+    /// Adds the start of a task before the requested verb.
+    fn start_first(&mut self, task_ix: usize, task: &str, from: State) {
+        let request = self.request;
+        let begin = VerbRequest {
+            verb: match from {
+                State::Failed => Verb::Retry,
+                _ => Verb::Start,
+            },
+            starts: true,
+            output: None,
+            files: &[],
+            ..*request
+        };
+        let mut closed = self.gates.of_task(task_ix, request.now).into_iter();
+        // Without force the table refuses it with its reasons.
+        if request.force && closed.any(|closed| closed.gate == Gate::Dependencies) {
+            self.pass(Gate::Dependencies);
+        }
+        self.asked.push((task.to_owned(), begin));
     }
 
     fn pass(&mut self, gate: Gate) {

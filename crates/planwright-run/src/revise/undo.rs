@@ -8,9 +8,14 @@ use planwright_core::plan::{State, Verb};
 use planwright_core::text::SourceText;
 
 use super::batch::NotePlacement;
-use super::{ChangeTarget, PendingChange, ReviseError, Revised, each_once, live_run, revise};
+use super::edit::live_run;
+use super::error::ReviseError;
+use super::pending_change::PendingChange;
+use super::revision::revise;
+use super::{ChangeTarget, RevisedPlan, each_once};
 use crate::claims::{Claims, NotHolder, RUN_VERB};
 use crate::clock;
+use crate::inspect_file::open;
 use crate::journal::{PastChange, TextChange};
 use crate::user::owner_here;
 
@@ -25,7 +30,7 @@ pub struct UndoCall<'a> {
 }
 
 /// Undoes the last change that was made through planwright.
-pub fn undo(target: ChangeTarget<'_>, call: UndoCall<'_>) -> Result<(PastChange, Revised), ReviseError> {
+pub fn undo(target: ChangeTarget<'_>, call: UndoCall<'_>) -> Result<(PastChange, RevisedPlan), ReviseError> {
     let mut undone = None;
     let now = clock::now();
     let mut revised = revise(target, "undo", |pending| {
@@ -116,7 +121,7 @@ fn reverted(pending: &PendingChange<'_>, text: &TextChange) -> Option<SourceText
         return Some(SourceText::new(reverted));
     }
     let reverted = SourceText::new(text.revert_around_edits(current)?);
-    let (open, _) = super::open(&reverted, Some(pending.target.path), pending.target.forced);
+    let (open, _) = open(&reverted, Some(pending.target.path), pending.target.forced);
     let n_errors = pending.open.inspection.count(Severity::Error);
     let is_sound = open.inspection.plan.is_some() && open.inspection.count(Severity::Error) <= n_errors;
     is_sound.then_some(reverted)

@@ -13,7 +13,12 @@ use planwright_core::planning::replan::{NewVersion, PlanDifference, grown, new_v
 use planwright_core::text::SourceText;
 
 use super::batch::NotePlacement;
-use super::{ChangeTarget, PendingChange, ReviseError, Revised, names_in, point, revise};
+use super::error::ReviseError;
+use super::pending_change::PendingChange;
+use super::plan_states::names_in;
+use super::pointer::point;
+use super::revision::revise;
+use super::{ChangeTarget, RevisedPlan};
 use crate::clock;
 use crate::store::create;
 
@@ -24,8 +29,8 @@ const VERB: &str = "replan";
 const MAX_SUCCESSORS: usize = 100;
 
 /// A new version that was written, or would be in a dry run.
-pub struct Versioned {
-    pub revised: Revised,
+pub struct WrittenVersion {
+    pub revised: RevisedPlan,
     pub difference: PlanDifference,
     /// The file of the new version, if it has its own.
     pub file: Option<PathBuf>,
@@ -58,44 +63,17 @@ pub fn new_version_of(
     target: ChangeTarget<'_>,
     request: &VersionRequest<'_>,
     id_source: &mut IdSource<'_>,
-) -> Result<Versioned, ReviseError> {
+) -> Result<WrittenVersion, ReviseError> {
     let mut difference = PlanDifference::default();
     let mut added: Vec<usize> = Vec::new();
-    let mut next = None;
     let mut prepare = |pending: &mut PendingChange<'_>| {
-        let dialect = pending.linked()?.dialect;
-        if request
-            .on
-            .is_some_and(|on| on.as_str() != pending.open.source().as_str())
-        {
-            return Err(Problem::Field {
-                message: "the plan was changed while its new version was made".to_owned(),
-                help: "nothing was written; replan again".to_owned(),
-            }
-            .into());
-        }
-        pending.compare_states();
-        if let VersionContent::Answer(_) = request.matter {
-            reopen(pending, request)?;
-        }
-        let version = pending.with_choice(|open, choice| {
-            let inspection = &open.whole(choice).inspection;
-            match request.matter {
-                VersionContent::Answer(answer) => new_version(inspection, dialect, answer, id_source),
-                VersionContent::More(tasks) => grown(inspection, dialect, tasks, id_source),
-            }
-        });
-        let version = version.map_err(|unusable| Problem::Worse(unusable.findings))?;
-        pending.rewrite(&version, request.now)?;
-        pending.change.by = Some(request.by.to_owned());
-        pending.change.note = Some(request.reasoning.to_owned()).filter(|note| !note.is_empty());
+        let version = rewrite_as_version(pending, request, id_source)?;
         difference = version.difference;
         let slots = version.slots.iter().enumerate();
         added = slots
             .filter(|(_, slot)| matches!(slot.origin, TaskOrigin::New(_)))
             .map(|(ix, _)| ix)
             .collect();
-        next = Some(dialect);
         Ok(())
     };
     // A version with its own file leaves the earlier file unchanged.
@@ -121,11 +99,46 @@ pub fn new_version_of(
             Some(write_apart(target, dialect, &path, &successor, &mut revised, request)?)
         }
     };
-    Ok(Versioned {
+    Ok(WrittenVersion {
         revised,
         difference,
         file,
     })
+}
+
+/// Gives a plan the text of its new version.
+fn rewrite_as_version(
+    pending: &mut PendingChange<'_>,
+    request: &VersionRequest<'_>,
+    id_source: &mut IdSource<'_>,
+) -> Result<NewVersion, ReviseError> {
+    let dialect = pending.linked()?.dialect;
+    if request
+        .on
+        .is_some_and(|on| on.as_str() != pending.open.source().as_str())
+    {
+        return Err(Problem::Field {
+            message: "the plan was changed while its new version was made".to_owned(),
+            help: "nothing was written; replan again".to_owned(),
+        }
+        .into());
+    }
+    pending.compare_states();
+    if let VersionContent::Answer(_) = request.matter {
+        reopen(pending, request)?;
+    }
+    let version = pending.with_choice(|open, choice| {
+        let inspection = &open.whole(choice).inspection;
+        match request.matter {
+            VersionContent::Answer(answer) => new_version(inspection, dialect, answer, id_source),
+            VersionContent::More(tasks) => grown(inspection, dialect, tasks, id_source),
+        }
+    });
+    let version = version.map_err(|unusable| Problem::Worse(unusable.findings))?;
+    pending.rewrite(&version, request.now)?;
+    pending.change.by = Some(request.by.to_owned());
+    pending.change.note = Some(request.reasoning.to_owned()).filter(|note| !note.is_empty());
+    Ok(version)
 }
 
 /// Returns the file of the next version, if versions of the plan have their own files.
@@ -173,7 +186,7 @@ fn write_apart(
     dialect: &'static dyn Dialect,
     path: &Path,
     successor: &Successor,
-    revised: &mut Revised,
+    revised: &mut RevisedPlan,
     request: &VersionRequest<'_>,
 ) -> Result<PathBuf, ReviseError> {
     let (open, _) = crate::inspect_file::open(&revised.text, Some(path), target.forced);

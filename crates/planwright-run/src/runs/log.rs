@@ -28,7 +28,7 @@ pub struct RunLog<'f> {
     content: Option<Vec<u8>>,
 }
 
-pub struct Resumed<'f> {
+pub struct ResumedLog<'f> {
     pub log: RunLog<'f>,
     pub records: Vec<RunRecord>,
     /// The number of incomplete bytes cut from its end.
@@ -65,10 +65,10 @@ impl<'f> RunLog<'f> {
     }
 
     /// Opens the log of an interrupted run, and cuts its incomplete end.
-    pub fn resume(files: &'f dyn Files, path: &Path) -> Result<Resumed<'f>, JournalError> {
+    pub fn resume(files: &'f dyn Files, path: &Path) -> Result<ResumedLog<'f>, JournalError> {
         let failed = |source| io_error(path, source);
         let bytes = files.read(path, MAX_BYTES).map_err(failed)?;
-        let Read {
+        let ParsedLog {
             records,
             n_sound,
             version,
@@ -102,7 +102,7 @@ impl<'f> RunLog<'f> {
             let seq = log.add(&time, &event)?;
             cut = Some(RunRecord { seq, time, event });
         }
-        Ok(Resumed {
+        Ok(ResumedLog {
             log,
             records,
             n_cut,
@@ -203,16 +203,16 @@ pub fn header(path: &Path) -> Result<JournalHeader, JournalError> {
 }
 
 /// Reads the new records of a growing log.
-pub struct Follower {
+pub struct LogFollower {
     path: PathBuf,
     /// How many bytes were read, in whole lines.
     n_bytes: u64,
 }
 
-impl Follower {
+impl LogFollower {
     /// Returns a reader that begins with the first record.
     pub fn new(path: &Path) -> Self {
-        Follower {
+        LogFollower {
             path: path.to_owned(),
             n_bytes: 0,
         }
@@ -270,20 +270,20 @@ fn has_sound_line(bytes: &[u8]) -> bool {
         .any(|line| frame::json_of(line).is_some())
 }
 
-struct Read {
+struct ParsedLog {
     records: Vec<RunRecord>,
     n_sound: usize,
     version: u32,
 }
 
-fn take_apart(path: &Path, bytes: &[u8]) -> Result<Read, JournalError> {
+fn take_apart(path: &Path, bytes: &[u8]) -> Result<ParsedLog, JournalError> {
     let scan = frame::scan(bytes).map_err(|damage| corrupt(path, damage.offset, damage.what))?;
     let mut records = Vec::with_capacity(scan.records.len());
     for range in &scan.records {
         let record = RunRecord::from_json(&bytes[range.clone()]);
         records.push(record.map_err(|_| corrupt(path, range.start, "this record cannot be read"))?);
     }
-    Ok(Read {
+    Ok(ParsedLog {
         records,
         n_sound: scan.n_sound,
         version: scan.version,

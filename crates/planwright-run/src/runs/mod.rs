@@ -10,7 +10,7 @@ pub mod state;
 
 pub(crate) use live::holder_of_id;
 pub use live::{LiveRun, RunLock, holder, live_runs};
-pub use log::{Follower, Resumed, RunLog, header, records};
+pub use log::{LogFollower, ResumedLog, RunLog, header, records};
 pub use place::{AttemptPlace, RunPlace, list, runs_folder};
 pub use record::{
     AgentChoiceRecord, ApprovalRecord, AttemptEndRecord, AttemptRecord, CandidateRecord, ConflictRecord, DriftRecord,
@@ -19,5 +19,5 @@ pub use record::{
     RequestRecord, RetryWaitRecord, RunEndRecord, RunEvent, RunRecord, RunStanding, RunStartRecord, SkippedTask, Spent,
     StopReason, StopRecord, TaskRecord, UnlandedWorkRecord, VerificationContract, VerificationRecord, WorkspaceFolder,
 };
-pub use requests::{ControlRequest, Requests, ask};
+pub use requests::{ControlRequest, RequestReader, ask};
 pub use seen::{SeenOrUnreadable, SeenRun, of_plan, seen};

@@ -36,15 +36,15 @@ pub fn ask(files: &dyn Files, path: &Path, ask: &ControlRequest) -> io::Result<(
 
 /// Reads the requests, each line once.
 #[derive(Debug)]
-pub struct Requests {
+pub struct RequestReader {
     path: PathBuf,
     n_bytes: u64,
 }
 
-impl Requests {
+impl RequestReader {
     /// Starts after the existing requests: those were for the process that ran then.
     pub fn from_now(path: &Path) -> Self {
-        Requests {
+        RequestReader {
             path: path.to_owned(),
             n_bytes: std::fs::metadata(path).map_or(0, |metadata| metadata.len()),
         }
@@ -80,7 +80,7 @@ mod tests {
     fn a_torn_request_is_ignored() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("requests");
-        let mut requests = Requests::from_now(&path);
+        let mut requests = RequestReader::from_now(&path);
         std::fs::write(&path, "\n{\"verb\":\"pa").expect("written");
         let asked = ControlRequest {
             verb: "pause".to_owned(),
@@ -99,7 +99,7 @@ mod tests {
             ..ControlRequest::default()
         };
         ask(&DiskFiles, &path, &asked("stop")).expect("a line");
-        let mut requests = Requests::from_now(&path);
+        let mut requests = RequestReader::from_now(&path);
         assert_eq!(requests.more(), []);
         ask(&DiskFiles, &path, &asked("pause")).expect("a line");
         std::fs::write(

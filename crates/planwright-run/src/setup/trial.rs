@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use crate::checkout_home::{CheckoutHome, CheckoutHomeError};
 use crate::config::{Command, Config};
-use crate::git::{CheckoutSlot, FrozenSettings, GitError, Pool, Repository};
-use crate::preparation::{Preparation, PreparationError};
+use crate::git::{CheckoutSlot, GitError, Repository};
+use crate::preparation::{Preparation, PreparationError, SlotError};
 use crate::verify;
 
 #[derive(Debug)]
@@ -47,6 +47,15 @@ pub enum TrialError {
     Io(#[from] io::Error),
 }
 
+impl From<SlotError> for TrialError {
+    fn from(error: SlotError) -> Self {
+        match error {
+            SlotError::Git(error) => TrialError::Git(error),
+            SlotError::Copy(error) => TrialError::Io(error),
+        }
+    }
+}
+
 impl TrialCheckout {
     /// Opens a checkout of the last commit in the repository around a workspace; none without a commit. The user's own files are never used
     /// for a trial.
@@ -59,22 +68,14 @@ impl TrialCheckout {
         let preparation = Preparation::of(&config.run, &repository, root)?;
         let home = CheckoutHome::of(config.run.checkouts.folder.as_deref(), &repository)?;
         let settings = OwnFolder(home.folder().join("trial").join(std::process::id().to_string()));
-        std::fs::remove_dir_all(&settings.0).ok();
         std::fs::create_dir_all(home.folder().join("trial"))?;
-        let frozen = FrozenSettings::freeze(&repository, &settings.0)?;
-        let slot = Pool::open(&home.pool())?.take(&frozen)?;
+        let slot = home.take_slot(&repository, &settings.0)?;
         let folder = slot.path().join(repository.prefix());
-        let record = slot.record_of_copies();
-        slot.require_own()?;
-        preparation.remove_outdated(root, &folder, &record)?;
-        let prepared = slot.prepare(&commit, config.verify.clean)?;
-        preparation.copy_again(root, &folder, &record)?;
-        let is_set_up = prepared.is_fresh || config.run.checkouts.setup.is_some();
-        let variables = preparation.environment(std::env::vars_os(), root, &folder);
-        let variables = variables.into_iter().chain(slot.environment());
+        let setup = preparation.prepare_slot(&slot, &commit, config.verify.clean, root, &folder)?;
+        let variables = preparation.slot_environment(&slot, root, &folder);
         Ok(Some(TrialCheckout {
             environment: verify::environment(variables, root, "", &folder),
-            setup: preparation.setup.iter().filter(|_| is_set_up).cloned().collect(),
+            setup: setup.to_vec(),
             object_folders: repository.object_folders(),
             commit,
             slot,

@@ -84,7 +84,7 @@ impl LoadError {
 
 /// A file at the time when it was read.
 #[derive(Clone, Debug)]
-pub struct Loaded {
+pub struct LoadedFile {
     pub source: SourceText,
 }
 
@@ -92,18 +92,18 @@ pub struct Loaded {
 const MAX_TRIES: usize = 3;
 
 /// Reads a file.
-pub fn load(path: &Path) -> Result<Loaded, LoadError> {
+pub fn load(path: &Path) -> Result<LoadedFile, LoadError> {
     load_from(&DiskFiles, path)
 }
 
 /// Reads a file of a file system.
-pub(crate) fn load_from(files: &dyn Files, path: &Path) -> Result<Loaded, LoadError> {
+pub(crate) fn load_from(files: &dyn Files, path: &Path) -> Result<LoadedFile, LoadError> {
     for _ in 0..MAX_TRIES {
         let before = look(files, path)?;
         let bytes = read(files, path)?;
         let after = look(files, path)?;
         if bytes.len() as u64 == after.len() && is_same(&before, &after) {
-            return Ok(Loaded {
+            return Ok(LoadedFile {
                 source: SourceText::from_bytes(bytes),
             });
         }
@@ -122,7 +122,7 @@ pub(crate) fn holds(files: &dyn Files, path: &Path, source: &SourceText) -> Resu
 }
 
 /// Reads standard input, up to the same bound.
-pub fn load_stdin() -> Result<Loaded, LoadError> {
+pub fn load_stdin() -> Result<LoadedFile, LoadError> {
     let path = PathBuf::from("-");
     let mut bytes = Vec::new();
     let mut input = io::stdin().lock().take(MAX_BYTES as u64 + 1);
@@ -134,7 +134,7 @@ pub fn load_stdin() -> Result<Loaded, LoadError> {
         let n_bytes = bytes.len() as u64;
         return Err(LoadError::TooLarge { path, n_bytes });
     }
-    Ok(Loaded {
+    Ok(LoadedFile {
         source: SourceText::from_bytes(bytes),
     })
 }

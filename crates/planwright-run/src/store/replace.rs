@@ -7,7 +7,7 @@ use planwright_core::text::SourceText;
 
 use super::error::StoreError;
 use super::load::holds;
-use super::temporary::{NO_LOCK, Temporary, n_hard_links};
+use super::temporary::{NO_LOCK, TemporaryFile, n_hard_links};
 use crate::files::{DiskFiles, Files as _};
 
 /// Replaces the text of a file if it is still `old`. Follows a symbolic link and replaces its target. Refuses a file with several hard
@@ -19,7 +19,7 @@ pub fn replace(path: &Path, old: &SourceText, new: &str) -> Result<(), StoreErro
     let target = files.canonical(path).map_err(failed)?;
     let metadata = files.metadata(&target).map_err(failed)?;
     refuse_irreplaceable(path, &metadata, false)?;
-    let temporary = Temporary::write(files, &target, &metadata, NO_LOCK, new).map_err(failed)?;
+    let temporary = TemporaryFile::write(files, &target, &metadata, NO_LOCK, new).map_err(failed)?;
     let is_same = holds(files, &target, old);
     if !matches!(is_same, Ok(true)) {
         temporary.discard(files);

@@ -19,12 +19,12 @@ const MAX_AGE: Duration = Duration::from_secs(60 * 60);
 
 /// A file that will replace another.
 #[must_use = "it must land or be discarded"]
-pub(crate) struct Temporary<'t> {
+pub(crate) struct TemporaryFile<'t> {
     path: PathBuf,
     text: &'t str,
 }
 
-impl<'t> Temporary<'t> {
+impl<'t> TemporaryFile<'t> {
     /// Writes a text next to `target`, with the permissions of `metadata` and, if the system permits it, the owner.
     pub(crate) fn write(
         files: &dyn Files,
@@ -35,7 +35,7 @@ impl<'t> Temporary<'t> {
     ) -> io::Result<Self> {
         let path = target.with_file_name(new_name(plan));
         let file = files.create_private(&path)?;
-        let temporary = Temporary { path, text };
+        let temporary = TemporaryFile { path, text };
         // Only the superuser can change owners. Otherwise the new file is ours, as with every editor.
         files.set_owner_like(&file, metadata).ok();
         let written = files
@@ -105,7 +105,7 @@ pub(crate) struct OtherTemporaries(Vec<PathBuf>);
 impl OtherTemporaries {
     /// Removes those that are so old that their writers must have died. Our own new file shows the present time: the disk may be on another
     /// machine, with its own clock.
-    pub(crate) fn remove_old(self, files: &dyn Files, own: &Temporary<'_>) {
+    pub(crate) fn remove_old(self, files: &dyn Files, own: &TemporaryFile<'_>) {
         let now = match &*self.0 {
             [] => return,
             _ => files.link_metadata(&own.path).and_then(|metadata| metadata.modified()),
@@ -231,7 +231,7 @@ mod tests {
         ] {
             std::fs::write(&path, found).expect("written");
             let metadata = std::fs::metadata(&path).expect("metadata");
-            let temporary = Temporary::write(&DiskFiles, &path, &metadata, NO_LOCK, "new").expect("written");
+            let temporary = TemporaryFile::write(&DiskFiles, &path, &metadata, NO_LOCK, "new").expect("written");
             // If files cannot be exchanged, only an earlier read can detect the change.
             let can_exchange = cfg!(any(target_os = "linux", target_vendor = "apple"));
             let came = temporary.land(&DiskFiles, &path, expected).expect("it lands or not");
@@ -271,7 +271,7 @@ mod tests {
         std::fs::create_dir(&nested).expect("folder");
         let foreign = remove_litter(&DiskFiles, folder.path(), own);
         assert!(!gone[0].exists() && gone[1].exists());
-        let temporary = Temporary {
+        let temporary = TemporaryFile {
             path: write(&new_name(own), 0),
             text: "",
         };
@@ -297,7 +297,7 @@ mod tests {
             };
             let (living, dead) = (written(new_name(NO_LOCK), 1), written(new_name(NO_LOCK), 4_000));
             let foreign = remove_litter(&DiskFiles, folder.path(), plan);
-            let temporary = Temporary {
+            let temporary = TemporaryFile {
                 path: written(new_name(plan), 0),
                 text: "",
             };

@@ -13,7 +13,7 @@ use planwright_core::text::SourceText;
 use super::error::{StoreError, UpdateError};
 use super::load::{LoadError, holds, load_from};
 use super::replace::refuse_irreplaceable;
-use super::temporary::{Temporary, remove_litter};
+use super::temporary::{TemporaryFile, remove_litter};
 use crate::caller;
 use crate::clock;
 use crate::files::{DiskFiles, Files};
@@ -70,7 +70,7 @@ pub struct PreparedChange {
 
 /// The result of an update.
 #[derive(Debug)]
-pub struct Updated {
+pub struct UpdateResult {
     /// The number of the change in the journal; none if nothing changed.
     pub change: Option<u64>,
     /// The text of the plan file now.
@@ -81,9 +81,9 @@ pub struct Updated {
     pub notices: Vec<JournalRepair>,
 }
 
-impl Updated {
+impl UpdateResult {
     fn new(change: Option<u64>, source: SourceText, n_before: u64, journal: Journal<'_>) -> Self {
-        Updated {
+        UpdateResult {
             change,
             source,
             recorded: n_before..journal.n_bytes(),
@@ -120,7 +120,7 @@ impl Store<'_> {
         plan: PlanFile<'_>,
         verb: &str,
         prepare: impl FnMut(&SourceText, &History) -> Result<Option<PreparedChange>, E>,
-    ) -> Result<Updated, UpdateError<E>> {
+    ) -> Result<UpdateResult, UpdateError<E>> {
         self.update_known(plan, verb, None, prepare)
     }
 
@@ -131,7 +131,7 @@ impl Store<'_> {
         verb: &str,
         known: Option<&SourceText>,
         mut prepare: impl FnMut(&SourceText, &History) -> Result<Option<PreparedChange>, E>,
-    ) -> Result<Updated, UpdateError<E>> {
+    ) -> Result<UpdateResult, UpdateError<E>> {
         let session = UpdateSession::open(self, plan, verb)?;
         let _lock = session.lock()?;
         let mut journal = session.journal()?;
@@ -140,11 +140,11 @@ impl Store<'_> {
             let source = session.load(&mut journal, known)?;
             let prepared = prepare(&source, journal.history()).map_err(UpdateError::Refused)?;
             let Some(work) = PlannedUpdate::new(&source, prepared) else {
-                return Ok(Updated::new(None, source, n_before, journal));
+                return Ok(UpdateResult::new(None, source, n_before, journal));
             };
             if let Some(change) = session.make(&mut journal, &source, &work)? {
                 let source = work.text.unwrap_or(source);
-                return Ok(Updated::new(Some(change), source, n_before, journal));
+                return Ok(UpdateResult::new(Some(change), source, n_before, journal));
             }
         }
         let path = plan.path.to_owned();
@@ -272,7 +272,7 @@ impl<'a> UpdateSession<'a> {
     }
 
     /// Writes the new text next to the old one.
-    fn temporary<'t>(&self, source: &SourceText, text: &'t str) -> Result<Temporary<'t>, StoreError> {
+    fn temporary<'t>(&self, source: &SourceText, text: &'t str) -> Result<TemporaryFile<'t>, StoreError> {
         let (files, target) = (self.store.files, &self.place.target);
         if source.damage().is_some() {
             let path = self.plan.path.to_owned();
@@ -284,7 +284,7 @@ impl<'a> UpdateSession<'a> {
         refuse_irreplaceable(self.plan.path, &metadata, self.store.replaces_protected)?;
         let plan = self.place.key.hash();
         let foreign = remove_litter(files, self.place.folder(), &plan);
-        let written = Temporary::write(files, target, &metadata, &plan, text);
+        let written = TemporaryFile::write(files, target, &metadata, &plan, text);
         let temporary = written.map_err(|source| self.untouched(source))?;
         foreign.remove_old(files, &temporary);
         Ok(temporary)
@@ -295,7 +295,7 @@ impl<'a> UpdateSession<'a> {
         &self,
         journal: &mut Journal<'_>,
         source: &SourceText,
-        temporary: Temporary<'_>,
+        temporary: TemporaryFile<'_>,
         change: u64,
     ) -> Result<Option<u64>, StoreError> {
         let (files, target) = (self.store.files, &self.place.target);

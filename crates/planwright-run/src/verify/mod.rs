@@ -17,7 +17,7 @@ use std::time::Duration;
 use planwright_core::plan::{Field, Plan, Task};
 
 pub use rules::{Check, TaskChecks, contract_of, criteria};
-pub use series::{Logs, VerificationInterrupted, Watch, all_passed, run_all};
+pub use series::{VerificationInterrupted, VerificationLogs, VerificationWatch, all_passed, run_all};
 
 use crate::caller;
 use crate::clock;
@@ -28,7 +28,7 @@ use crate::fence::Fence;
 use crate::files::{OpenOwn, open_own};
 use crate::journal::Receipt;
 use crate::redaction::Redaction;
-use crate::worker::{EndCause, EndedProcess, ProcessExit, ProcessMark, Spec, StartError, Stdin};
+use crate::worker::{EndCause, EndedProcess, ProcessExit, ProcessLimits, ProcessMark, ProcessSpec, StartError, Stdin};
 
 /// The size limit of [`Receipt::tail`], in bytes.
 pub const MAX_TAIL_BYTES: usize = 8 * 1024;
@@ -70,8 +70,8 @@ impl CheckEnvironment {
 }
 
 /// Returns the process of a check: no shell unless the command names one, no input, no limit but its timeout. Its output goes to the log.
-pub fn spec(check: &Check, scene: &CheckEnvironment, log: PathBuf) -> Spec {
-    Spec {
+pub fn spec(check: &Check, scene: &CheckEnvironment, log: PathBuf) -> ProcessSpec {
+    ProcessSpec {
         arguments: check.command.arguments().into_iter().map(OsString::from).collect(),
         folder: scene.folder.clone(),
         environment: scene.environment.clone(),
@@ -81,9 +81,11 @@ pub fn spec(check: &Check, scene: &CheckEnvironment, log: PathBuf) -> Spec {
         max_log_bytes: scene.max_log_bytes,
         redaction: scene.redaction.clone(),
         streams_output: false,
-        wall_limit: Some(check.timeout),
-        silence_limit: None,
-        grace: scene.grace,
+        limits: ProcessLimits {
+            wall: Some(check.timeout),
+            silence: None,
+            grace: scene.grace,
+        },
         fence: scene.fence.clone().filter(|_| !check.command.is_unfenced()),
     }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use planwright_core::plan::{Field, FieldValue, Plan, Task};
 
-use crate::config::{self, Command, Verify};
+use crate::config::{self, Command, VerifyConfig};
 use crate::runs::VerificationContract;
 
 /// The longest text of a plan that counts as a command, in bytes.
@@ -60,15 +60,15 @@ pub fn contract_of(plan: &Plan, task: &Task) -> VerificationContract {
 
 impl TaskChecks {
     /// Finds what verifies a task of a plan. Commands inside the plan count only if the user allowed them.
-    pub fn of(rules: &Verify, plan: &Plan, task_ix: usize, allow_plan_commands: bool) -> Self {
+    pub fn of(rules: &VerifyConfig, plan: &Plan, task_ix: usize, allow_plan_commands: bool) -> Self {
         match plan.tasks().get(task_ix) {
             Some(task) => TaskChecks::of_contract(rules, &contract_of(plan, task), allow_plan_commands),
             None => TaskChecks::default(),
         }
     }
 
-    pub fn of_contract(rules: &Verify, contract: &VerificationContract, allow_plan_commands: bool) -> Self {
-        let mut collected = Collected::default();
+    pub fn of_contract(rules: &VerifyConfig, contract: &VerificationContract, allow_plan_commands: bool) -> Self {
+        let mut collected = CollectedCommands::default();
         for command in &rules.every {
             collected.add(command, rules.timeout, "every task");
         }
@@ -99,7 +99,7 @@ impl TaskChecks {
     }
 }
 
-impl Verify {
+impl VerifyConfig {
     pub fn has_rules(&self) -> bool {
         !self.every.is_empty() || !self.types.is_empty() || !self.criteria.is_empty()
     }
@@ -142,12 +142,12 @@ fn plan_command(criterion: &str) -> Option<&str> {
 
 /// Commands while they are collected, each with its index by its arguments.
 #[derive(Default)]
-struct Collected {
+struct CollectedCommands {
     checks: Vec<Check>,
     places: HashMap<Vec<String>, usize>,
 }
 
-impl Collected {
+impl CollectedCommands {
     fn add_all(&mut self, checks: &config::CheckCommands, covers: &str) {
         for command in &checks.run {
             self.add(command, checks.timeout, covers);

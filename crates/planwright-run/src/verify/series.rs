@@ -9,13 +9,13 @@ use crate::faults;
 use crate::files::{DiskFiles, write_own};
 use crate::journal::Receipt;
 use crate::layout::{PlanKey, STATE_FOLDER, make_state_folder, refuse_links};
-use crate::worker::{EndedProcess, Spec, StartError, StopManner, WorkerEvent, Workers, end, orphans};
+use crate::worker::{EndedProcess, ProcessSpec, StartError, StopManner, WorkerEvent, Workers, end, orphans};
 
 /// The longest time until an interrupt is noticed.
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// Observes the commands, and may interrupt them.
-pub trait Watch {
+pub trait VerificationWatch {
     fn begins(&mut self, check: &Check);
 
     fn ends(&mut self, check: &Check, receipt: &Receipt);
@@ -31,12 +31,12 @@ pub struct VerificationInterrupted;
 
 /// The outputs of verification by hand, in `.planwright/checks`. Those of a task are kept until its next verification.
 #[derive(Clone, Debug)]
-pub struct Logs {
+pub struct VerificationLogs {
     folder: PathBuf,
     key: PlanKey,
 }
 
-impl Logs {
+impl VerificationLogs {
     /// Creates the folder for them. `plan` is the path of the plan from the root of the workspace.
     pub fn create(root: &Path, plan: &str, task: &str) -> io::Result<Self> {
         make_state_folder(&DiskFiles, root)?;
@@ -47,7 +47,7 @@ impl Logs {
             let message = format!("`{}` cannot be made: {error}", folder.display());
             io::Error::new(error.kind(), message)
         })?;
-        Ok(Logs {
+        Ok(VerificationLogs {
             folder,
             // No path has a NUL, so the key is unique to a plan and a task.
             key: PlanKey::of(&format!("{plan}\0/{task}")),
@@ -77,9 +77,9 @@ pub fn run_all(
     workers: &mut Workers,
     checks: &[Check],
     scene: &CheckEnvironment,
-    logs: &Logs,
+    logs: &VerificationLogs,
     commit: Option<&str>,
-    watch: &mut dyn Watch,
+    watch: &mut dyn VerificationWatch,
 ) -> Result<Vec<Receipt>, VerificationInterrupted> {
     logs.clear();
     let mut receipts = Vec::new();
@@ -109,7 +109,11 @@ pub fn run_all(
 }
 
 /// Runs a command to its end; none if it was interrupted.
-fn run(workers: &mut Workers, spec: &Spec, watch: &mut dyn Watch) -> Result<Option<EndedProcess>, StartError> {
+fn run(
+    workers: &mut Workers,
+    spec: &ProcessSpec,
+    watch: &mut dyn VerificationWatch,
+) -> Result<Option<EndedProcess>, StartError> {
     const KEY: u64 = 0;
     workers.start(KEY, spec)?;
     let mut was_interrupted = false;
@@ -125,7 +129,7 @@ fn run(workers: &mut Workers, spec: &Spec, watch: &mut dyn Watch) -> Result<Opti
         if let Some(ended) = ended {
             if ended.was_outlived {
                 // A server that a test left running would disturb the next one.
-                end(&spec.mark, &orphans(&spec.mark, &[]), spec.grace);
+                end(&spec.mark, &orphans(&spec.mark, &[]), spec.limits.grace);
             }
             return Ok((!was_interrupted).then_some(ended));
         }

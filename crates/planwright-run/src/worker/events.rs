@@ -8,7 +8,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::processes::Identity;
 use super::running::{CachedTable, RunningProcess};
-use super::{EndCause, SpawnedProcess, Spec, StartError, StopManner, WorkerEvent, process_tree, processes};
+use super::{EndCause, ProcessSpec, SpawnedProcess, StartError, StopManner, WorkerEvent, process_tree, processes};
 
 /// How much is read at once: the usual capacity of a pipe.
 const BUFFER_BYTES: usize = 64 * 1024;
@@ -105,7 +105,7 @@ impl Workers {
     }
 
     /// Starts a process under a key that no running one has.
-    pub fn start(&mut self, key: u64, spec: &Spec) -> Result<SpawnedProcess, StartError> {
+    pub fn start(&mut self, key: u64, spec: &ProcessSpec) -> Result<SpawnedProcess, StartError> {
         if self.running.iter().any(|running| running.key == key) {
             return Err(StartError::KeyInUse(key));
         }

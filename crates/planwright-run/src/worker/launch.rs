@@ -1,4 +1,4 @@
-//! From a [`Spec`] to a process with pipes. Does not watch it.
+//! From a [`ProcessSpec`] to a process with pipes. Does not watch it.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, PipeReader, PipeWriter};
@@ -7,7 +7,7 @@ use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use super::{Spec, StartError, Stdin};
+use super::{ProcessSpec, StartError, Stdin};
 use crate::faults;
 use crate::fence::Fence;
 use crate::programs::{program_in, search_path};
@@ -27,7 +27,7 @@ pub(super) struct Launched {
 }
 
 /// Starts a process in its own group.
-pub(super) fn launch(spec: &Spec) -> Result<Launched, StartError> {
+pub(super) fn launch(spec: &ProcessSpec) -> Result<Launched, StartError> {
     let (name, arguments) = spec.arguments.split_first().ok_or(StartError::NoProgram)?;
     let program = find_program(name, spec)?;
     let refused = |source| StartError::Refused {
@@ -94,7 +94,7 @@ fn temporary_variables(fence: Option<&Fence>) -> impl Iterator<Item = (&'static 
 
 /// Finds a program in its own environment. Done here because the message can then name the searched path, and because the standard library
 /// starts a process faster if the path needs no search.
-fn find_program(name: &OsStr, spec: &Spec) -> Result<PathBuf, StartError> {
+fn find_program(name: &OsStr, spec: &ProcessSpec) -> Result<PathBuf, StartError> {
     if name.as_bytes().contains(&b'/') {
         let program = absolute(&spec.folder, Path::new(name));
         return if program.exists() {
@@ -109,7 +109,7 @@ fn find_program(name: &OsStr, spec: &Spec) -> Result<PathBuf, StartError> {
     program_in(&path, name).ok_or_else(|| not_found(name, spec, Some(path)))
 }
 
-fn not_found(name: &OsStr, spec: &Spec, path: Option<OsString>) -> StartError {
+fn not_found(name: &OsStr, spec: &ProcessSpec, path: Option<OsString>) -> StartError {
     if !spec.folder.is_dir() {
         return StartError::NoFolder(spec.folder.clone());
     }
@@ -130,7 +130,7 @@ mod tests {
     use std::io::Read as _;
     use std::time::Duration;
 
-    use super::super::ProcessMark;
+    use super::super::{ProcessLimits, ProcessMark};
     use super::*;
     use crate::redaction::Redaction;
 
@@ -146,7 +146,7 @@ mod tests {
             "oflag=nonblock",
             "status=none",
         ];
-        let spec = Spec {
+        let spec = ProcessSpec {
             arguments: arguments.map(OsString::from).to_vec(),
             folder: folder.path().to_owned(),
             environment: vec![("PATH".into(), std::env::var_os("PATH").unwrap_or_default())],
@@ -156,9 +156,11 @@ mod tests {
             max_log_bytes: 1024 * 1024,
             redaction: Redaction::of([]),
             streams_output: true,
-            wall_limit: None,
-            silence_limit: None,
-            grace: Duration::ZERO,
+            limits: ProcessLimits {
+                wall: None,
+                silence: None,
+                grace: Duration::ZERO,
+            },
             fence: None,
         };
         let mut launched = launch(&spec).expect("dd is everywhere");

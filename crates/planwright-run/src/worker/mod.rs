@@ -10,6 +10,8 @@
 mod environment;
 
 #[cfg(unix)]
+mod child;
+#[cfg(unix)]
 mod events;
 #[cfg(unix)]
 mod launch;
@@ -60,7 +62,7 @@ pub const LINE_BYTES: usize = 400;
 pub const MIN_LOG_BYTES: u64 = 4096;
 
 #[derive(Clone, Debug)]
-pub struct Spec {
+pub struct ProcessSpec {
     /// The program and its arguments, without a shell. A name without a slash is searched in the `PATH` of `environment`; a relative path
     /// is relative to `folder`.
     pub arguments: Vec<OsString>,
@@ -80,15 +82,22 @@ pub struct Spec {
     pub redaction: Redaction,
     /// Whether all of its output is also reported, by [`WorkerEvent::Output`].
     pub streams_output: bool,
-    pub wall_limit: Option<Duration>,
-    pub silence_limit: Option<Duration>,
-    /// The time between the first signal and the kill. At most a day.
-    pub grace: Duration,
+    pub limits: ProcessLimits,
     /// The fence of the process and its descendants.
     pub fence: Option<Fence>,
 }
 
-impl Spec {
+/// When a process is ended, and how much time it has for that.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ProcessLimits {
+    pub wall: Option<Duration>,
+    /// The longest time without output.
+    pub silence: Option<Duration>,
+    /// The time between the first signal and the kill. At most a day.
+    pub grace: Duration,
+}
+
+impl ProcessSpec {
     /// Gives its fence, if it has one, a folder for temporary files.
     pub fn give_temporary(&mut self, temporary: &mut TemporaryFolders, key: u64) -> Result<(), StartError> {
         let Some(fence) = &mut self.fence else {
@@ -212,9 +221,9 @@ pub enum ProcessExit {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EndCause {
     Itself,
-    /// [`Spec::wall_limit`].
+    /// [`ProcessLimits::wall`].
     WallLimit,
-    /// [`Spec::silence_limit`].
+    /// [`ProcessLimits::silence`].
     Silence,
     /// [`Workers::cancel`].
     Cancelled,

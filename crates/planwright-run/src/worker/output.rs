@@ -3,9 +3,9 @@
 use std::io::{self, PipeReader, Read as _};
 use std::time::{Duration, Instant};
 
-use super::Spec;
+use super::ProcessSpec;
 use super::log::OutputLog;
-use super::recent::Recent;
+use super::recent::RecentOutput;
 use crate::redaction::RedactionStream;
 
 /// The time between two reported lines.
@@ -22,7 +22,7 @@ pub(super) struct ProcessOutput {
     /// None after its end.
     pipe: Option<PipeReader>,
     log: OutputLog,
-    recent: Recent,
+    recent: RecentOutput,
     redaction: RedactionStream,
     /// Output that is not reported yet; none if output is not reported.
     unreported: Option<Vec<u8>>,
@@ -32,11 +32,11 @@ pub(super) struct ProcessOutput {
 }
 
 impl ProcessOutput {
-    pub(super) fn new(pipe: PipeReader, log: OutputLog, spec: &Spec, started: Instant) -> Self {
+    pub(super) fn new(pipe: PipeReader, log: OutputLog, spec: &ProcessSpec, started: Instant) -> Self {
         ProcessOutput {
             pipe: Some(pipe),
             log,
-            recent: Recent::default(),
+            recent: RecentOutput::default(),
             redaction: spec.redaction.stream(),
             unreported: spec.streams_output.then(Vec::new),
             last: started,

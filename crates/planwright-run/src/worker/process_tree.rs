@@ -27,7 +27,7 @@ const MIN_KILLS: u32 = 20;
 const N_EMPTY_LOOKS: u32 = 2;
 
 #[derive(Debug)]
-struct Tree {
+struct ProcessDescendants {
     mark: ProcessMark,
     /// If all children of this process belong to it: the exceptions.
     but_for: Option<Vec<Identity>>,
@@ -35,7 +35,7 @@ struct Tree {
     known: HashMap<i32, u64>,
 }
 
-impl Tree {
+impl ProcessDescendants {
     fn new(mark: ProcessMark, processes: impl IntoIterator<Item = Identity>) -> Self {
         let known = processes.into_iter().map(|process| (process.pid, process.ticks));
         Self {
@@ -123,16 +123,16 @@ impl<'table> Relations<'table> {
 
 /// The first process, while it is our own child.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Root {
+pub(super) enum TreeRoot {
     /// It runs, or was not waited for yet: its id is not reused.
     Ours(i32),
     Gone(i32),
-    Nobody,
+    NotOurs,
 }
 
 #[derive(Debug)]
 pub(super) struct EndingTree {
-    tree: Tree,
+    tree: ProcessDescendants,
     kill_at: Instant,
     first_kill: Option<Instant>,
     n_kills: u32,
@@ -151,10 +151,10 @@ impl EndingTree {
         now: Instant,
         grace: Duration,
     ) -> Self {
-        Self::of(Tree::new(mark, processes), now, grace)
+        Self::of(ProcessDescendants::new(mark, processes), now, grace)
     }
 
-    fn of(tree: Tree, now: Instant, grace: Duration) -> Self {
+    fn of(tree: ProcessDescendants, now: Instant, grace: Duration) -> Self {
         let kill_at = now + grace.min(MAX_GRACE);
         Self {
             tree,
@@ -197,7 +197,7 @@ impl EndingTree {
     fn play_out(&mut self, mut report: impl FnMut(usize)) {
         while !self.is_over() && !self.is_hopeless(Instant::now()) {
             let Some(table) = ProcessTable::read() else { break };
-            report(self.step(Some(&table), Root::Nobody, Instant::now()));
+            report(self.step(Some(&table), TreeRoot::NotOurs, Instant::now()));
             if !self.is_over() {
                 std::thread::sleep(self.next_step().saturating_duration_since(Instant::now()));
             }
@@ -205,15 +205,15 @@ impl EndingTree {
     }
 
     /// Reads the table once, and sends the signals that are due. Returns how many processes are alive.
-    pub(super) fn step(&mut self, table: Option<&ProcessTable>, root: Root, now: Instant) -> usize {
+    pub(super) fn step(&mut self, table: Option<&ProcessTable>, root: TreeRoot, now: Instant) -> usize {
         let alive = match table {
             Some(table) => self.tree.look(table),
             None => Vec::new(),
         };
         let is_empty = match root {
-            Root::Ours(_) => false,
-            Root::Gone(group) if table.is_none() => !processes::has_members(group),
-            Root::Gone(_) | Root::Nobody => alive.is_empty(),
+            TreeRoot::Ours(_) => false,
+            TreeRoot::Gone(group) if table.is_none() => !processes::has_members(group),
+            TreeRoot::Gone(_) | TreeRoot::NotOurs => alive.is_empty(),
         };
         self.n_empty_looks = if is_empty { self.n_empty_looks + 1 } else { 0 };
         if now < self.kill_at {
@@ -229,11 +229,11 @@ impl EndingTree {
         alive.len()
     }
 
-    fn kill(&self, alive: &[ProcessEntry], root: Root, has_table: bool) {
+    fn kill(&self, alive: &[ProcessEntry], root: TreeRoot, has_table: bool) {
         match root {
-            Root::Ours(group) => processes::signal_group(group, Signal::KILL),
-            Root::Gone(group) if !has_table => processes::signal_group(group, Signal::KILL),
-            Root::Gone(_) | Root::Nobody => {}
+            TreeRoot::Ours(group) => processes::signal_group(group, Signal::KILL),
+            TreeRoot::Gone(group) if !has_table => processes::signal_group(group, Signal::KILL),
+            TreeRoot::Gone(_) | TreeRoot::NotOurs => {}
         }
         for entry in alive {
             processes::signal(entry.identity, Signal::KILL);
@@ -242,13 +242,13 @@ impl EndingTree {
 
     /// Terminates each process once. A process that appears later may be cleaning up, so it is left alone during the grace period as long
     /// as the first process exists.
-    fn ask(&mut self, alive: &[ProcessEntry], root: Root, has_table: bool) {
+    fn ask(&mut self, alive: &[ProcessEntry], root: TreeRoot, has_table: bool) {
         let is_first = !std::mem::replace(&mut self.has_asked, true);
         let group = match root {
-            Root::Ours(_) if !is_first => return,
-            Root::Ours(group) => Some(group),
-            Root::Gone(group) if is_first && !has_table => Some(group),
-            Root::Gone(_) | Root::Nobody => None,
+            TreeRoot::Ours(_) if !is_first => return,
+            TreeRoot::Ours(group) => Some(group),
+            TreeRoot::Gone(group) if is_first && !has_table => Some(group),
+            TreeRoot::Gone(_) | TreeRoot::NotOurs => None,
         };
         if let Some(group) = group {
             processes::signal_group(group, Signal::TERM);
@@ -271,7 +271,7 @@ pub fn orphans(mark: &ProcessMark, recorded: &[Process]) -> Vec<Process> {
     let recorded = recorded
         .iter()
         .filter_map(|process| processes::identity(process, &boot));
-    let mut tree = Tree::new(mark.clone(), recorded);
+    let mut tree = ProcessDescendants::new(mark.clone(), recorded);
     let found = ProcessTable::read().map_or_else(Vec::new, |table| tree.look(&table));
     found
         .iter()
@@ -320,7 +320,7 @@ pub(super) fn has_children() -> bool {
 
 /// Ends all children of this process except some, even without a mark, and their descendants. Returns how many there were.
 pub(super) fn end_children(but_for: &[Identity], grace: Duration) -> usize {
-    let mut ending = EndingTree::of(Tree::of_children(but_for.to_vec()), Instant::now(), grace);
+    let mut ending = EndingTree::of(ProcessDescendants::of_children(but_for.to_vec()), Instant::now(), grace);
     let mut n_alive = 0;
     ending.play_out(|alive| n_alive = n_alive.max(alive));
     reap_children(but_for, &[]);
@@ -358,7 +358,7 @@ mod tests {
         // If the first process waits for its children late, they stay in the group until then.
         while !ending.is_over() && !ending.is_hopeless(Instant::now()) {
             status = status.or_else(|| child.try_wait().expect("our child"));
-            let root = status.map_or(Root::Ours(pid), |_| Root::Gone(pid));
+            let root = status.map_or(TreeRoot::Ours(pid), |_| TreeRoot::Gone(pid));
             ending.step(None, root, Instant::now());
             std::thread::sleep(ending.next_step().saturating_duration_since(Instant::now()));
         }

@@ -3,12 +3,12 @@
 use super::{LINE_BYTES, TAIL_BYTES};
 
 #[derive(Debug, Default)]
-pub(super) struct Recent {
+pub(super) struct RecentOutput {
     /// Between one and two times [`TAIL_BYTES`], so that not every write has to move them.
     bytes: Vec<u8>,
 }
 
-impl Recent {
+impl RecentOutput {
     pub(super) fn push(&mut self, bytes: &[u8]) {
         let bytes = end_of(bytes, TAIL_BYTES);
         if self.bytes.len() + bytes.len() > 2 * TAIL_BYTES {
@@ -46,7 +46,7 @@ mod tests {
 
     #[track_caller]
     fn check(output: &[u8], expected: Option<&str>) {
-        let mut recent = Recent::default();
+        let mut recent = RecentOutput::default();
         recent.push(output);
         assert_eq!(recent.last_line().as_deref(), expected);
     }
@@ -72,7 +72,7 @@ mod tests {
     fn the_tail_is_the_end_however_it_was_written() {
         let output: Vec<u8> = (0..100_000_u32).map(|number| (number % 251) as u8).collect();
         for size in [1, 7, 1000, TAIL_BYTES, 50_000, 100_000] {
-            let mut recent = Recent::default();
+            let mut recent = RecentOutput::default();
             output.chunks(size).for_each(|chunk| recent.push(chunk));
             assert_eq!(recent.tail(), end_of(&output, TAIL_BYTES), "{size}");
             assert!(recent.bytes.len() <= 2 * TAIL_BYTES);

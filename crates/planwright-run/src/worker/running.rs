@@ -1,20 +1,19 @@
 //! One process from start to end: output, input, limits. The loop passes it events and the time; it never waits.
 
 use std::io::{self, PipeWriter, Write as _};
-use std::os::unix::process::ExitStatusExt as _;
-use std::process::{Child, ExitStatus};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags};
-use rustix::fd::OwnedFd;
 
+use super::child::{ChildProcess, ExitedProcess};
 use super::launch::{Launched, launch};
 use super::log::OutputLog;
 use super::output::ProcessOutput;
-use super::process_tree::{EndingTree, Root};
-use super::processes::{self, Identity, ProcessEntry, ProcessTable};
+use super::process_tree::EndingTree;
+use super::processes::{self, ProcessTable};
 use super::{
-    EndCause, EndedProcess, ProcessExit, ProcessMark, SpawnedProcess, Spec, StartError, Stdin, StopManner, WorkerEvent,
+    EndCause, EndedProcess, ProcessExit, ProcessLimits, ProcessMark, ProcessSpec, SpawnedProcess, StartError, Stdin,
+    StopManner, WorkerEvent,
 };
 
 /// How long to wait for the end of the output after everything else has ended, because a descendant holds it open.
@@ -28,19 +27,13 @@ const ASK_INTERVALS: (Duration, Duration) = (Duration::from_millis(1), Duration:
 #[derive(Debug)]
 pub(super) struct RunningProcess {
     pub(super) key: u64,
-    child: Child,
-    pid: i32,
-    /// Its line in the table; none without a table.
-    identity: Option<Identity>,
-    /// Reports its end, if the system can.
-    handle: Option<OwnedFd>,
+    child: ChildProcess,
     output: ProcessOutput,
     input: Option<PendingInput>,
     limits: ProcessLimits,
     mark: ProcessMark,
     started: Instant,
     cause: EndCause,
-    over: Option<ExitedProcess>,
     ending: Option<EndingTree>,
     /// Since when only its output is awaited.
     done_since: Option<Instant>,
@@ -51,19 +44,6 @@ struct PendingInput {
     pipe: PipeWriter,
     bytes: Vec<u8>,
     n_written: usize,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct ProcessLimits {
-    wall: Option<Duration>,
-    silence: Option<Duration>,
-    grace: Duration,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct ExitedProcess {
-    exit: ProcessExit,
-    at: Instant,
 }
 
 /// The table of processes, read at most once per turn of the loop.
@@ -79,47 +59,39 @@ impl CachedTable {
 }
 
 impl RunningProcess {
-    pub(super) fn start(key: u64, spec: &Spec, boot: &str) -> Result<(Self, SpawnedProcess), StartError> {
+    pub(super) fn start(key: u64, spec: &ProcessSpec, boot: &str) -> Result<(Self, SpawnedProcess), StartError> {
         let log = OutputLog::create(&spec.log, spec.max_log_bytes).map_err(|source| StartError::Log {
             path: spec.log.clone(),
             source,
         })?;
         let started = Instant::now();
         let Launched { child, output, input } = launch(spec)?;
-        let pid = child.id().cast_signed();
-        let identity = processes::entry_of(pid).map(|entry| entry.identity);
+        let child = ChildProcess::new(child);
+        let identity = child.identity();
         let mut running = Self {
             key,
             child,
-            pid,
-            identity,
-            handle: exit_handle(pid),
             output: ProcessOutput::new(output, log, spec, started),
             input: input.zip(bytes_of(&spec.stdin)).map(|(pipe, bytes)| PendingInput {
                 pipe,
                 bytes,
                 n_written: 0,
             }),
-            limits: ProcessLimits {
-                wall: spec.wall_limit,
-                silence: spec.silence_limit,
-                grace: spec.grace,
-            },
+            limits: spec.limits,
             mark: spec.mark.clone(),
             started,
             cause: EndCause::Itself,
-            over: None,
             ending: None,
             done_since: None,
         };
         running.write_input();
         let start_time = identity.map_or_else(String::new, |identity| processes::start_time(boot, identity.ticks));
-        let pid = running.child.id();
+        let pid = running.child.pid().cast_unsigned();
         Ok((running, SpawnedProcess { pid, start_time }))
     }
 
     pub(super) fn pid(&self) -> i32 {
-        self.pid
+        self.child.pid()
     }
 
     pub(super) fn watch<'own>(&'own self, watched: &mut Vec<PollFd<'own>>) {
@@ -129,27 +101,22 @@ impl RunningProcess {
         if let Some(input) = &self.input {
             watched.push(PollFd::new(&input.pipe, PollFlags::OUT));
         }
-        if let Some(handle) = &self.handle {
-            watched.push(PollFd::new(handle, PollFlags::IN));
-        }
+        self.child.watch(watched);
     }
 
     /// Handles what [`Self::watch`] added, in the same order. Missing answers count as ready.
     pub(super) fn act(&mut self, ready: &mut impl Iterator<Item = bool>, buffer: &mut [u8], now: Instant) {
         let has_output = self.output.is_open() && ready.next().unwrap_or(true);
         let takes_input = self.input.is_some() && ready.next().unwrap_or(true);
-        let may_be_over = match self.handle {
-            Some(_) => ready.next().unwrap_or(true),
-            None => self.over.is_none(),
-        };
+        let may_have_ended = self.child.may_have_ended(ready);
         if has_output {
             self.output.read(buffer, now);
         }
         if takes_input {
             self.write_input();
         }
-        if may_be_over && self.over.is_none() {
-            self.ask_whether_over(now);
+        if may_have_ended && !self.child.has_exited() {
+            self.ask_whether_ended(now);
             // Everything written before the exit is in the pipe now.
             self.output.read(buffer, now);
         }
@@ -158,13 +125,13 @@ impl RunningProcess {
     /// Starts to end it. A process that has already ended is not cancelled, but its leftovers are ended.
     pub(super) fn end(&mut self, cause: EndCause, manner: StopManner, now: Instant) {
         if self.ending.is_none() {
-            if self.over.is_none() {
+            if !self.child.has_exited() {
                 self.cause = cause;
             }
             self.done_since = None;
             self.ending = Some(EndingTree::new(
                 self.mark.clone(),
-                self.identity,
+                self.child.identity(),
                 now,
                 self.limits.grace,
             ));
@@ -180,7 +147,7 @@ impl RunningProcess {
     }
 
     pub(super) fn advance(&mut self, look: &mut CachedTable, now: Instant) -> Option<WorkerEvent> {
-        if self.ending.is_none() && self.over.is_none() {
+        if self.ending.is_none() && !self.child.has_exited() {
             let exceeds = |limit: Option<Duration>, since: Instant| limit.is_some_and(|limit| now - since >= limit);
             if exceeds(self.limits.wall, self.started) {
                 self.end(EndCause::WallLimit, StopManner::Politely, now);
@@ -188,11 +155,12 @@ impl RunningProcess {
                 self.end(EndCause::Silence, StopManner::Politely, now);
             }
         }
-        let root = self.root();
+        let root = self.child.root();
         if let Some(ending) = self.ending.as_mut().filter(|ending| ending.next_step() <= now) {
             ending.step(look.table(), root, now);
         }
-        if self.done_since.is_none() && self.over.is_some() && self.ending.as_ref().is_none_or(EndingTree::is_over) {
+        if self.done_since.is_none() && self.child.has_exited() && self.ending.as_ref().is_none_or(EndingTree::is_over)
+        {
             self.done_since = Some(now);
         }
         if self.is_finished(now) {
@@ -208,24 +176,17 @@ impl RunningProcess {
     /// Returns when [`Self::advance`] has something to do even without events.
     pub(super) fn deadline(&self) -> Option<Instant> {
         let after = |since: Instant, limit: Option<Duration>| limit.and_then(|limit| since.checked_add(limit));
-        let is_limited = self.ending.is_none() && self.over.is_none();
+        let is_limited = self.ending.is_none() && !self.child.has_exited();
         let wall = after(self.started, self.limits.wall).filter(|_| is_limited);
         let silence = after(self.output.last(), self.limits.silence).filter(|_| is_limited);
         let step = self.ending.as_ref().map(EndingTree::next_step);
         let output = self.done_since.map(|since| since + OUTPUT_PATIENCE);
-        let must_ask = self.handle.is_none() && self.over.is_none();
+        let must_ask = self.child.must_be_asked();
         let ask = must_ask.then(|| Instant::now() + ask_interval(self.output.last().elapsed()));
         [wall, silence, step, output, ask, self.output.next_line()]
             .into_iter()
             .flatten()
             .min()
-    }
-
-    fn root(&self) -> Root {
-        match self.over {
-            None => Root::Ours(self.pid),
-            Some(_) => Root::Gone(self.pid),
-        }
     }
 
     /// Writes as much as the pipe takes. A process that does not read its input is not an error.
@@ -241,14 +202,10 @@ impl RunningProcess {
         }
     }
 
-    fn ask_whether_over(&mut self, now: Instant) {
-        let exit = match self.child.try_wait() {
-            Ok(Some(status)) => exit_of(status),
-            Ok(None) => return,
-            Err(_) => ProcessExit::Unknown,
-        };
-        self.over = Some(ExitedProcess { exit, at: now });
-        self.handle = None;
+    fn ask_whether_ended(&mut self, now: Instant) {
+        if !self.child.ask_whether_ended(now) {
+            return;
+        }
         self.input = None;
         if let Some(ending) = &mut self.ending {
             ending.look_soon(now);
@@ -265,31 +222,31 @@ impl RunningProcess {
     }
 
     fn report(&self, look: &mut CachedTable, now: Instant) -> EndedProcess {
-        let over = self.over.unwrap_or(ExitedProcess {
+        let exited = self.child.exited().unwrap_or(ExitedProcess {
             exit: ProcessExit::Unknown,
             at: now,
         });
         EndedProcess {
             key: self.key,
-            exit: over.exit,
+            exit: exited.exit,
             cause: self.cause,
-            duration: over.at - self.started,
+            duration: exited.at - self.started,
             n_bytes: self.output.log().n_bytes(),
             tail: self.output.tail().to_vec(),
             log_was_cut: self.output.log().was_cut(),
             log_error: self.output.log().error().map(ToString::to_string),
-            was_outlived: self.output.is_open() || self.has_left_somebody(look),
+            was_outlived: self.output.is_open() || self.has_left_processes(look),
         }
     }
 
     /// Returns whether a process that it started may be alive. Usually the system reports at once that the group is empty.
     /// Otherwise the process table decides, and without a table the group counts as alive.
-    fn has_left_somebody(&self, look: &mut CachedTable) -> bool {
+    fn has_left_processes(&self, look: &mut CachedTable) -> bool {
         if let Some(ending) = &self.ending {
             return !ending.is_over();
         }
-        let is_member = |entry: &ProcessEntry| entry.group == self.pid && entry.is_alive;
-        processes::has_members(self.pid) && look.table().is_none_or(|table| table.entries().any(is_member))
+        let has_member = |table: &ProcessTable| table.entries().any(|entry| self.child.is_in_group(entry));
+        processes::has_members(self.pid()) && look.table().is_none_or(has_member)
     }
 }
 
@@ -298,31 +255,11 @@ fn ask_interval(since_output: Duration) -> Duration {
     (since_output / 10).clamp(shortest, longest)
 }
 
-fn exit_of(status: ExitStatus) -> ProcessExit {
-    let signal = || status.signal().map_or(ProcessExit::Unknown, ProcessExit::Signal);
-    status.code().map_or_else(signal, ProcessExit::Code)
-}
-
 fn bytes_of(stdin: &Stdin) -> Option<Vec<u8>> {
     match stdin {
         Stdin::Nothing => None,
         Stdin::Bytes(bytes) => Some(bytes.clone()),
     }
-}
-
-/// Returns a descriptor that becomes readable when a process has ended. The process is our child and was not waited for, so its id is not
-/// reused.
-#[cfg(target_os = "linux")]
-fn exit_handle(pid: i32) -> Option<OwnedFd> {
-    use rustix::process::{Pid, PidfdFlags, pidfd_open};
-
-    pidfd_open(Pid::from_raw(pid)?, PidfdFlags::empty()).ok()
-}
-
-/// Returns none: on other systems the process is polled.
-#[cfg(not(target_os = "linux"))]
-fn exit_handle(_pid: i32) -> Option<OwnedFd> {
-    None
 }
 
 #[cfg(test)]
@@ -333,7 +270,7 @@ mod tests {
     #[test]
     fn the_end_of_a_process_is_seen_without_pidfd() {
         let folder = tempfile::tempdir().expect("a folder");
-        let spec = Spec {
+        let spec = ProcessSpec {
             arguments: ["/bin/sh", "-c", "echo out; sleep 0.05; exit 6"]
                 .map(Into::into)
                 .to_vec(),
@@ -345,13 +282,15 @@ mod tests {
             max_log_bytes: 10_000,
             redaction: Redaction::of([]),
             streams_output: false,
-            wall_limit: None,
-            silence_limit: None,
-            grace: Duration::ZERO,
+            limits: ProcessLimits {
+                wall: None,
+                silence: None,
+                grace: Duration::ZERO,
+            },
             fence: None,
         };
         let (mut running, _) = RunningProcess::start(1, &spec, "").expect("a process");
-        running.handle = None;
+        running.child.forget_handle();
         let mut buffer = [0; 100];
         let ended = loop {
             let pause = running.deadline().expect("a time to ask") - Instant::now();

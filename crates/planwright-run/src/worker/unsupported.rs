@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::io;
 use std::time::Duration;
 
-use super::{Process, ProcessMark, SpawnedProcess, Spec, StartError, StopManner, WorkerEvent};
+use super::{Process, ProcessMark, ProcessSpec, SpawnedProcess, StartError, StopManner, WorkerEvent};
 
 #[derive(Debug)]
 pub struct UnsupportedWorkers {
@@ -36,7 +36,7 @@ impl UnsupportedWorkers {
         match self.never {}
     }
 
-    pub fn start(&mut self, _key: u64, _spec: &Spec) -> Result<SpawnedProcess, StartError> {
+    pub fn start(&mut self, _key: u64, _spec: &ProcessSpec) -> Result<SpawnedProcess, StartError> {
         match self.never {}
     }
 

@@ -6,7 +6,7 @@ use planwright_core::change::Problem;
 use planwright_core::edit::VerbRequest;
 use planwright_core::plan::{State, Verb};
 use planwright_run::journal::History;
-use planwright_run::revise::{self, BatchRequest, ChangeTarget, ReviseError, Revised};
+use planwright_run::revise::{self, BatchRequest, ChangeTarget, ReviseError, RevisedPlan};
 use planwright_run::store::{self, PlanFile};
 use planwright_testkit::{TempFolder, generate};
 
@@ -35,7 +35,7 @@ impl Space {
         }
     }
 
-    fn make(&self, requests: &[BatchRequest<'_>]) -> (Revised, Vec<Result<(), ReviseError>>) {
+    fn make(&self, requests: &[BatchRequest<'_>]) -> (RevisedPlan, Vec<Result<(), ReviseError>>) {
         revise::transitions(self.target(), "batch", requests).expect("a change")
     }
 

@@ -8,8 +8,8 @@ use planwright_core::text::SourceText;
 use planwright_run::config::keys::{KEYS, SettingType};
 use planwright_run::config::presets::PRESETS;
 use planwright_run::config::{
-    Agent, Budget, Channel, Command, ConfigInputs, ConfigLevel, ConfigSource, Configuration, Effective, Fillings, Flag,
-    IsolationSetting, OutputFormat, SettingOrigin, SourceKind, assemble, load,
+    Agent, Budget, Channel, Command, CommandValues, ConfigFlag, ConfigInputs, ConfigLevel, ConfigSource, Configuration,
+    EffectiveSetting, IsolationSetting, OutputFormat, SettingOrigin, SourceKind, assemble, load,
 };
 use planwright_testkit::TempFolder;
 use planwright_testkit::cpu_time::CpuStopwatch;
@@ -130,11 +130,11 @@ fn every_setting_is_read() {
         [run.retry.backoff, run.limits.wall, run.limits.silence, run.limits.grace].map(|length| length.as_secs());
     assert_eq!(seconds, [5, 5_400, 300, 2]);
     assert_eq!(
-        (run.budget.cost, run.budget.tokens, run.limits.log_bytes),
+        (run.budgets.run.cost, run.budgets.run.tokens, run.limits.log_bytes),
         (Some(5.0), Some(2_000_000), 1 << 20)
     );
     assert_eq!(
-        (run.budget.attempts, run.budget.duration),
+        (run.budgets.run.attempts, run.budgets.run.duration),
         (Some(40), Some(Duration::from_secs(8 * 3_600)))
     );
     let of_task = Budget {
@@ -143,7 +143,7 @@ fn every_setting_is_read() {
         attempts: Some(3),
         duration: Some(Duration::from_secs(5_400)),
     };
-    assert_eq!(run.task_budget, of_task);
+    assert_eq!(run.budgets.task, of_task);
     assert_eq!(run.checkouts.isolation, IsolationSetting::Checkouts);
     assert_eq!(run.types["test"], "codex");
     let verify = &config.verify;
@@ -205,7 +205,7 @@ fn defaults_of_the_table_are_valid_values() {
 fn flags_win_over_the_environment_and_that_over_files() {
     let user = "[run]\nslots = 1\nattempts = 1\nbackoff = \"1s\"\ngrace = \"1s\"\n";
     let own = "[run]\nslots = 2\nattempts = 2\nbackoff = \"2s\"\n";
-    let flag = Flag {
+    let flag = ConfigFlag {
         name: "--slots".to_owned(),
         key: "run.slots",
         value: "4".to_owned(),
@@ -254,7 +254,7 @@ fn effective_settings_are_in_the_order_of_the_table_of_keys() {
     let text = "[notify]\ncommand = \"n\"\n[verify]\nevery = [\"v\"]\n[plan]\nagent = \"b\"\n[run]\nagent = \"b\"\n\
                 [agents.b]\ncommand = [\"b\"]\n[agents.a]\ncommand = [\"a\"]\n";
     let configuration = project(text);
-    let is_set = |row: &&Effective| row.origin != SettingOrigin::Default;
+    let is_set = |row: &&EffectiveSetting| row.origin != SettingOrigin::Default;
     let told: Vec<&str> = configuration
         .effective
         .iter()
@@ -527,7 +527,7 @@ fn a_project_cannot_allow_what_only_the_user_may() {
     let list = variables(&[("PLANWRIGHT_VERIFY_ALLOW_PLAN_COMMANDS", "true")]);
     let refused = assemble(Vec::new(), &list, &[]);
     assert!(refused.has_errors() && !refused.config.verify.allow_plan_commands);
-    let flag = Flag {
+    let flag = ConfigFlag {
         name: "--allow-plan-commands".to_owned(),
         key: "verify.allow_plan_commands",
         value: "true".to_owned(),
@@ -564,7 +564,7 @@ fn agent<'c>(configuration: &'c Configuration, name: &str) -> &'c Agent {
 }
 
 fn words(agent: &Agent) -> Vec<OsString> {
-    agent.arguments(&Fillings {
+    agent.arguments(&CommandValues {
         prompt: "Do it.",
         prompt_file: Path::new("/s/prompt.md"),
         result_file: Path::new("/s/result.json"),

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use planwright_run::copy_workspace::{Duplicate, DuplicateError, MAX_FILES, duplicate};
+use planwright_run::copy_workspace::{MAX_FILES, WorkspaceCopy, WorkspaceCopyError, duplicate};
 use planwright_run::files::DiskFiles;
 use planwright_run::layout::PlanPlace;
 use planwright_testkit::TempFolder;
@@ -17,7 +17,7 @@ fn workspace(files: &[&str]) -> TempFolder {
     folder
 }
 
-fn copied(folder: &TempFolder, to: &str) -> Result<Duplicate, DuplicateError> {
+fn copied(folder: &TempFolder, to: &str) -> Result<WorkspaceCopy, WorkspaceCopyError> {
     let plan = folder.path().join("project").join(PLAN);
     let place = PlanPlace::of(&DiskFiles, &plan).expect("a plan");
     duplicate(&place, &folder.path().join(to))
@@ -76,7 +76,7 @@ fn an_existing_copy_is_reused() {
     assert_eq!(text, "changed");
     // A copy that was interrupted has no plan yet.
     std::fs::remove_file(folder.path().join("copy").join(PLAN)).expect("ours");
-    assert!(matches!(copied(&folder, "copy"), Err(DuplicateError::Occupied(_))));
+    assert!(matches!(copied(&folder, "copy"), Err(WorkspaceCopyError::Occupied(_))));
 }
 
 #[test]
@@ -105,19 +105,19 @@ fn a_copy_is_the_root_of_a_workspace() {
 fn occupied_targets_are_refused() {
     let folder = workspace(&["a.txt"]);
     folder.write("full/mine.txt", "mine").expect("ours");
-    assert!(matches!(copied(&folder, "full"), Err(DuplicateError::Occupied(_))));
-    assert!(matches!(copied(&folder, "project"), Err(DuplicateError::Itself(_))));
+    assert!(matches!(copied(&folder, "full"), Err(WorkspaceCopyError::Occupied(_))));
+    assert!(matches!(copied(&folder, "project"), Err(WorkspaceCopyError::Itself(_))));
     assert!(matches!(
         copied(&folder, "full/../project"),
-        Err(DuplicateError::Itself(_))
+        Err(WorkspaceCopyError::Itself(_))
     ));
     assert!(matches!(
         copied(&folder, "project/.clido"),
-        Err(DuplicateError::Occupied(_))
+        Err(WorkspaceCopyError::Occupied(_))
     ));
     assert!(matches!(
         copied(&folder, "full/mine.txt"),
-        Err(DuplicateError::NotAFolder(_))
+        Err(WorkspaceCopyError::NotAFolder(_))
     ));
     assert!(copied(&folder, "full/mine.txt/x").is_err_and(|error| error.is_environment()));
     assert_eq!(below(&folder.path().join("full")), ["mine.txt"]);
@@ -150,7 +150,7 @@ fn concurrent_copies_give_one_complete_copy() {
     let names: Vec<String> = (0..300).map(|n| format!("many/{n}")).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let folder = workspace(&names);
-    let copies: Vec<Duplicate> = std::thread::scope(|scope| {
+    let copies: Vec<WorkspaceCopy> = std::thread::scope(|scope| {
         let copy = || copied(&folder, "copy").expect("one of them");
         let threads: Vec<_> = (0..4).map(|_| scope.spawn(copy)).collect();
         threads
@@ -196,13 +196,13 @@ fn too_large_workspaces_are_not_copied() {
     let large = folder.write("project/large", "").expect("ours");
     let file = std::fs::File::options().write(true).open(&large).expect("ours");
     file.set_len(200_000_001).expect("a file with holes");
-    assert!(matches!(copied(&folder, "copy"), Err(DuplicateError::TooLarge(_))));
+    assert!(matches!(copied(&folder, "copy"), Err(WorkspaceCopyError::TooLarge(_))));
     file.set_len(0).expect("ours");
     for number in 0..MAX_FILES {
         std::fs::File::create(folder.path().join(format!("project/{number}"))).expect("ours");
     }
     let refused = copied(&folder, "copy").expect_err("there are too many");
-    assert!(matches!(refused, DuplicateError::TooMany(_)) && !refused.help().is_empty());
+    assert!(matches!(refused, WorkspaceCopyError::TooMany(_)) && !refused.help().is_empty());
     assert!(!folder.path().join("copy").exists());
 }
 

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use planwright_run::config::Cleaning;
 use planwright_run::git::{
-    BranchStart, Built, Checkouts, GitError, LandMode, LandRequest, Pool, Replay, SnapshotRequest, TargetBranch,
-    TaskCheckout, UndoneMove, message_of_uncommitted,
+    BranchStart, Checkouts, GitError, LandMode, LandRequest, LandingCommit, Pool, Replay, SnapshotRequest,
+    TargetBranch, TaskCheckout, UndoneMove, message_of_uncommitted,
 };
 
 use crate::git::{Sample, git_in, write};
@@ -352,7 +352,7 @@ fn compiled_python_is_not_kept() {
     assert!(slot.path().join("venv/lib/__pycache__/y.pyc").exists());
 }
 
-fn land(scene: &Scene, mode: LandMode) -> Built {
+fn land(scene: &Scene, mode: LandMode) -> LandingCommit {
     let (head, tip) = (scene.sample.head(), scene.sample.git(&["rev-parse", "planwright/p"]));
     let request = LandRequest {
         head: &head,
@@ -388,7 +388,7 @@ fn a_branch_is_built_into_the_checked_out_one_in_every_way() {
         (LandMode::Squash, 1, 1),
         (LandMode::Rebase, 1, 2),
     ] {
-        let Built::Ready(commit) = land(&scene, mode) else {
+        let LandingCommit::Ready(commit) = land(&scene, mode) else {
             panic!("{mode:?}");
         };
         assert_eq!(
@@ -403,7 +403,7 @@ fn a_branch_is_built_into_the_checked_out_one_in_every_way() {
     }
     assert_eq!(scene.sample.fingerprint(), before, "nothing of the user's was touched");
     scene.sample.git(&["merge", "--quiet", "--no-edit", "planwright/p"]);
-    assert_eq!(land(&scene, LandMode::Auto), Built::Nothing);
+    assert_eq!(land(&scene, LandMode::Auto), LandingCommit::Nothing);
 }
 
 #[test]
@@ -412,7 +412,7 @@ fn a_conflict_with_the_checked_out_branch_is_named() {
     for mode in [LandMode::Auto, LandMode::Squash, LandMode::Rebase] {
         assert_eq!(
             land(&scene, mode),
-            Built::Conflict(vec!["a.txt".to_owned()]),
+            LandingCommit::Conflict(vec!["a.txt".to_owned()]),
             "{mode:?}"
         );
     }
@@ -444,7 +444,7 @@ fn commits_of_uncommitted_work_are_left_out_anywhere_on_the_branch() {
         (LandMode::Squash, 1, 1),
         (LandMode::Rebase, 3, 1),
     ] {
-        let Built::Ready(commit) = land(&scene, mode) else {
+        let LandingCommit::Ready(commit) = land(&scene, mode) else {
             panic!("{mode:?}");
         };
         let files = scene.sample.git(&["diff", "--name-only", "HEAD", &commit]);

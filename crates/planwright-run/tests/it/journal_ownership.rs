@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use planwright_run::files::DiskFiles;
 use planwright_run::journal::{History, JournalEvent, JournalRepair};
-use planwright_run::store::{self, PlanFile, Updated};
+use planwright_run::store::{self, PlanFile, UpdateResult};
 
 use crate::workspace::{Workspace, set_state, store_over};
 
@@ -32,7 +32,7 @@ impl Plans {
     }
 
     #[track_caller]
-    fn set(&self, path: &Path, id: &str, to: &str) -> Updated {
+    fn set(&self, path: &Path, id: &str, to: &str) -> UpdateResult {
         let plan = PlanFile { path, id: Some(id) };
         set_state(&store_over(&DiskFiles), plan, "t1", to).expect("an update")
     }

@@ -304,7 +304,7 @@ fn a_log_from_before_the_enums_gives_the_same_state() {
     assert_eq!(["t2", "t4", "t5"].map(|task| state.highest_attempt(task)), [3, 2, 2]);
     assert_eq!(state.task("t5").map(|task| task.spent.n_attempts), Some(2));
     assert_eq!(
-        state.task("t1").and_then(|task| task.output.as_deref()),
+        state.task("t1").and_then(|task| task.results.output.as_deref()),
         Some("made it")
     );
     assert_eq!(state.from_agents.provider_limits.len(), 1);
@@ -316,7 +316,7 @@ fn a_log_from_before_the_enums_gives_the_same_state() {
         ),
         (8, 1, 0)
     );
-    assert!(state.tasks().iter().all(|task| task.is_in_plan_file));
+    assert!(state.tasks().iter().all(|task| task.plan_file.is_current));
     let killed = RunState::of(records.iter().take_while(|record| record.seq < 31));
     assert_eq!(killed.ended, None);
     let progress = ["t1", "t2", "t5"].map(|task| killed.task(task).expect("a task").progress());
@@ -324,7 +324,7 @@ fn a_log_from_before_the_enums_gives_the_same_state() {
         progress,
         [WorkProgress::Done, WorkProgress::Failed, WorkProgress::Running]
     );
-    assert!(!killed.task("t2").expect("a task").is_in_plan_file);
+    assert!(!killed.task("t2").expect("a task").plan_file.is_current);
     assert_eq!(killed.spent_until_last_record().n_attempts, 5);
 }
 
@@ -374,6 +374,9 @@ fn attempts_follow_their_task_when_an_edit_renames_it() {
     );
     assert_eq!(state.task("1").map(|task| task.state.clone()), Some(TaskState::Running));
     assert_eq!(state.task_of_attempt("1", 1), Some(renamed));
-    assert_eq!(state.task_of_attempt("2", 1).map(|task| task.is_removed), Some(true));
+    assert_eq!(
+        state.task_of_attempt("2", 1).map(|task| task.plan_file.is_removed),
+        Some(true)
+    );
     assert_eq!((state.highest_attempt("1"), state.highest_attempt("2")), (2, 1));
 }

@@ -6,10 +6,10 @@ use std::time::Duration;
 use planwright_run::files::DiskFiles;
 use planwright_run::journal::JournalHeader;
 use planwright_run::layout::{PlanPlace, make_state_folder};
-use planwright_run::review::{Review, ReviewError, ReviewVerdict, Reviewed, review};
+use planwright_run::review::{Review, ReviewError, ReviewResult, ReviewVerdict, review};
 use planwright_run::revise::ChangeTarget;
 use planwright_run::runs::{
-    ApprovalRecord, AttemptEndRecord, AttemptRecord, Outcome, Requests, RunEndRecord, RunEvent, RunLock, RunLog,
+    ApprovalRecord, AttemptEndRecord, AttemptRecord, Outcome, RequestReader, RunEndRecord, RunEvent, RunLock, RunLog,
     RunPlace, TaskRecord,
 };
 use planwright_run::store::{PlanFile, history};
@@ -61,7 +61,7 @@ impl Workspace {
         run
     }
 
-    fn say(&self, task: &str, verdict: ReviewVerdict, dry: bool) -> Result<Reviewed, ReviewError> {
+    fn say(&self, task: &str, verdict: ReviewVerdict, dry: bool) -> Result<ReviewResult, ReviewError> {
         let path = self.path();
         let target = ChangeTarget {
             path: &path,
@@ -136,9 +136,9 @@ fn an_approved_task_is_done() {
     let workspace = Workspace::new();
     workspace.run(TIME, "plan.json", &left_for_review("t1"));
     let dry = workspace.say("t1", ReviewVerdict::Approve, true);
-    assert!(matches!(dry, Ok(Reviewed::Plan { .. })));
+    assert!(matches!(dry, Ok(ReviewResult::Plan { .. })));
     assert_eq!(workspace.text(), PLAN);
-    let Ok(Reviewed::Plan { run, task, revised, .. }) = workspace.say("t1", ReviewVerdict::Approve, false) else {
+    let Ok(ReviewResult::Plan { run, task, revised, .. }) = workspace.say("t1", ReviewVerdict::Approve, false) else {
         panic!("the plan is changed");
     };
     assert_eq!((run.as_str(), task.as_str()), ("20261116-050000", "t1"));
@@ -168,7 +168,7 @@ fn a_rejected_task_has_failed() {
     workspace.run(TIME, "plan.json", &left_for_review("t1"));
     assert!(matches!(
         workspace.say("t1", ReviewVerdict::Reject, false),
-        Ok(Reviewed::Plan { .. })
+        Ok(ReviewResult::Plan { .. })
     ));
     let text = workspace.text();
     assert!(
@@ -198,7 +198,7 @@ fn the_newest_run_of_a_task_decides_if_it_waits_for_review() {
     workspace.run("2026-11-16T09:30:00Z", "plan.json", &[starting("t2"), ended()]);
     assert!(matches!(
         workspace.say("t1", ReviewVerdict::Approve, true),
-        Ok(Reviewed::Plan { run, .. }) if run == "20261116-090000"
+        Ok(ReviewResult::Plan { run, .. }) if run == "20261116-090000"
     ));
 }
 
@@ -215,12 +215,12 @@ fn an_unknown_task_is_named() {
 fn with_live_run(
     workspace: &Workspace,
     answer: Option<RunEvent>,
-    say: impl FnOnce() -> Result<Reviewed, ReviewError>,
-) -> (Result<Reviewed, ReviewError>, Option<(String, String)>) {
+    say: impl FnOnce() -> Result<ReviewResult, ReviewError>,
+) -> (Result<ReviewResult, ReviewError>, Option<(String, String)>) {
     let events = [starting("t1"), finished("t1", "done"), to_review("t1")];
     let run = workspace.run(TIME, "plan.json", &events);
     let live = RunLock::acquire(&DiskFiles, &workspace.place, run.id(), TIME).expect("nobody else runs it");
-    let mut requests = Requests::from_now(&run.requests());
+    let mut requests = RequestReader::from_now(&run.requests());
     std::thread::scope(|scope| {
         let (sender, receiver) = std::sync::mpsc::channel::<()>();
         let player = scope.spawn(move || {
@@ -257,7 +257,7 @@ fn a_live_run_gets_the_review_and_answers() {
         let workspace = Workspace::new();
         let (said, asked) = with_live_run(&workspace, Some(event), || workspace.say("t1", verdict, false));
         assert!(
-            matches!(said, Ok(Reviewed::Run { answer: Some(answer), .. }) if answer == expected),
+            matches!(said, Ok(ReviewResult::Run { answer: Some(answer), .. }) if answer == expected),
             "{expected}"
         );
         assert_eq!(asked, Some((verdict.as_str().to_owned(), "t1".to_owned())));
@@ -269,7 +269,7 @@ fn a_live_run_gets_the_review_and_answers() {
 fn a_dry_run_sends_no_request_to_the_run() {
     let workspace = Workspace::new();
     let (said, asked) = with_live_run(&workspace, None, || workspace.say("t1", ReviewVerdict::Approve, true));
-    assert!(matches!(said, Ok(Reviewed::Run { answer: None, .. })));
+    assert!(matches!(said, Ok(ReviewResult::Run { answer: None, .. })));
     assert_eq!(asked, None);
 }
 
@@ -288,7 +288,7 @@ fn a_review_is_written_to_the_plan_if_the_run_ends_first() {
     let (said, _) = with_live_run(&workspace, Some(ended()), || {
         workspace.say("t1", ReviewVerdict::Approve, false)
     });
-    assert!(matches!(said, Ok(Reviewed::Plan { .. })));
+    assert!(matches!(said, Ok(ReviewResult::Plan { .. })));
     assert!(workspace.text().contains("\"status\": \"done\""));
 }
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use planwright_run::files::{DiskFiles, Files};
 use planwright_run::journal::{JournalError, JournalHeader, UnknownRecord};
 use planwright_run::runs::{
-    AttemptEndRecord, AttemptRecord, Follower, Outcome, RunEvent, RunLog, RunPlace, RunRecord, RunStartRecord, list,
+    AttemptEndRecord, AttemptRecord, LogFollower, Outcome, RunEvent, RunLog, RunPlace, RunRecord, RunStartRecord, list,
     records,
 };
 
@@ -231,7 +231,7 @@ fn a_follower_sees_every_record_once_and_no_half_line() {
     let (path, grown) = (log_in(folder.path()), folder.path().join("grown"));
     write(&DiskFiles, &path).expect("written");
     let bytes = std::fs::read(&path).expect("read");
-    let mut follower = Follower::new(&grown);
+    let mut follower = LogFollower::new(&grown);
     let mut seen = Vec::new();
     for n_bytes in 0..=bytes.len() {
         std::fs::write(&grown, &bytes[..n_bytes]).expect("written");

@@ -1,6 +1,6 @@
 //! The state rebuilt from the records of a run.
 
-use planwright_run::runs::state::{Counts, RunState, TaskRun};
+use planwright_run::runs::state::{RunState, TaskCounts, TaskRun};
 use planwright_run::runs::{
     ApprovalRecord, AttemptEndRecord, AttemptRecord, LandingEndRecord, Outcome, PlanWriteRecord, ProcessStartRecord,
     Receipt, RemarkRecord, RequestRecord, RetryWaitRecord, RunEndRecord, RunEvent, RunRecord, RunStanding,
@@ -137,10 +137,10 @@ fn a_failed_verification_is_a_failed_attempt() {
     );
     assert_eq!(
         done.counts,
-        Counts {
+        TaskCounts {
             n_attempts: 2,
             n_done: 1,
-            ..Counts::default()
+            ..TaskCounts::default()
         }
     );
 }
@@ -220,7 +220,7 @@ fn reviews_skips_pauses_and_remarks_are_recorded() {
     let paused = state_of(events.clone());
     assert_eq!((state(&paused, "a"), state(&paused, "b")), ("review", "skipped"));
     assert_eq!(
-        paused.paused.as_ref().and_then(|asked| asked.by.as_deref()),
+        paused.halt.paused.as_ref().and_then(|asked| asked.by.as_deref()),
         Some("ann")
     );
     assert_eq!(paused.remarks.len(), 1);
@@ -231,7 +231,7 @@ fn reviews_skips_pauses_and_remarks_are_recorded() {
         ..ApprovalRecord::default()
     }));
     let approved = state_of(events);
-    assert_eq!((state(&approved, "a"), approved.paused.is_none()), ("done", true));
+    assert_eq!((state(&approved, "a"), approved.halt.paused.is_none()), ("done", true));
     assert_eq!((approved.counts.n_skipped, approved.n_left()), (1, 1));
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use planwright_core::plan::Plan;
 use planwright_core::text::SourceText;
-use planwright_run::config::{self, Command, ConfigLevel, ConfigSource, SourceKind, Verify};
+use planwright_run::config::{self, Command, ConfigLevel, ConfigSource, SourceKind, VerifyConfig};
 use planwright_run::digest::Digest;
 use planwright_run::files::DiskFiles;
 use planwright_run::git::commit_at;
@@ -14,8 +14,8 @@ use planwright_run::inspect_file::inspect_file;
 use planwright_run::journal::{JournalEvent, ManualVerification, Receipt};
 use planwright_run::redaction::Redaction;
 use planwright_run::verify::{
-    Check, CheckEnvironment, Logs, MAX_TAIL_BYTES, TaskChecks, VerificationInterrupted, Watch, all_passed, criteria,
-    environment, folder, passed, run_all,
+    Check, CheckEnvironment, MAX_TAIL_BYTES, TaskChecks, VerificationInterrupted, VerificationLogs, VerificationWatch,
+    all_passed, criteria, environment, folder, passed, run_all,
 };
 use planwright_run::worker::{StopManner, Workers, orphans};
 use planwright_testkit::TempFolder;
@@ -53,7 +53,7 @@ fn plan_of(text: &str, name: &str) -> Plan {
 
 /// Returns the rules of a project's file.
 #[track_caller]
-fn rules(toml: &str) -> Verify {
+fn rules(toml: &str) -> VerifyConfig {
     let source = ConfigSource {
         kind: SourceKind::File {
             level: ConfigLevel::Project,
@@ -264,7 +264,7 @@ struct Quiet {
     interrupts_at: Option<usize>,
 }
 
-impl Watch for Quiet {
+impl VerificationWatch for Quiet {
     fn begins(&mut self, _check: &Check) {
         self.n_begun += 1;
     }
@@ -297,8 +297,8 @@ impl Shop {
         }
     }
 
-    fn logs(&self) -> Logs {
-        Logs::create(self.folder.path(), "plan.json", "../t1").expect("a folder")
+    fn logs(&self) -> VerificationLogs {
+        VerificationLogs::create(self.folder.path(), "plan.json", "../t1").expect("a folder")
     }
 
     fn run_all(&mut self, checks: &[Check], watch: &mut Quiet) -> Result<Vec<Receipt>, VerificationInterrupted> {

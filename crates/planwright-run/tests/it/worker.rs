@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use planwright_run::redaction::Redaction;
 use planwright_run::worker::{
-    EndCause, EndedProcess, Process, ProcessExit, ProcessMark, SpawnedProcess, Spec, StartError, Stdin, StopManner,
-    TAIL_BYTES, WorkerEvent, Workers, end, orphans,
+    EndCause, EndedProcess, Process, ProcessExit, ProcessLimits, ProcessMark, ProcessSpec, SpawnedProcess, StartError,
+    Stdin, StopManner, TAIL_BYTES, WorkerEvent, Workers, end, orphans,
 };
 use tempfile::TempDir;
 
@@ -46,9 +46,9 @@ impl Yard {
         }
     }
 
-    pub(crate) fn program(&self, arguments: &[&str]) -> Spec {
+    pub(crate) fn program(&self, arguments: &[&str]) -> ProcessSpec {
         let path = std::env::var_os("PATH").expect("PATH");
-        Spec {
+        ProcessSpec {
             arguments: arguments.iter().map(OsString::from).collect(),
             folder: self.folder.path().to_owned(),
             environment: vec![("PATH".into(), path)],
@@ -58,14 +58,16 @@ impl Yard {
             max_log_bytes: 1 << 20,
             redaction: Redaction::of([]),
             streams_output: false,
-            wall_limit: None,
-            silence_limit: None,
-            grace: Duration::from_secs(600),
+            limits: ProcessLimits {
+                wall: None,
+                silence: None,
+                grace: Duration::from_secs(600),
+            },
             fence: None,
         }
     }
 
-    pub(crate) fn shell(&self, script: &str) -> Spec {
+    pub(crate) fn shell(&self, script: &str) -> ProcessSpec {
         self.program(&["sh", "-c", script])
     }
 
@@ -79,7 +81,7 @@ impl Yard {
     }
 
     #[track_caller]
-    pub(crate) fn start(&mut self, spec: &Spec) -> SpawnedProcess {
+    pub(crate) fn start(&mut self, spec: &ProcessSpec) -> SpawnedProcess {
         self.workers.start(1, spec).expect("a process")
     }
 
@@ -115,7 +117,7 @@ impl Yard {
     }
 
     #[track_caller]
-    pub(crate) fn run(&mut self, spec: &Spec) -> EndedProcess {
+    pub(crate) fn run(&mut self, spec: &ProcessSpec) -> EndedProcess {
         self.start(spec);
         self.wait_for_end()
     }
@@ -143,7 +145,7 @@ impl Drop for Yard {
 fn the_observer_gets_all_output_even_if_the_log_drops_some() {
     let mut yard = Yard::new();
     let script = "i=0; while [ $i -lt 3000 ]; do echo line $i; i=$((i+1)); done";
-    let spec = Spec {
+    let spec = ProcessSpec {
         streams_output: true,
         max_log_bytes: 5_000,
         ..yard.shell(script)
@@ -162,7 +164,7 @@ fn secrets_are_neither_logged_nor_reported() {
         variable("HOUSE_KEY", "correct-horse"),
         variable("HOME", "/home/somebody"),
     ]);
-    let spec = Spec {
+    let spec = ProcessSpec {
         redaction,
         streams_output: true,
         ..yard.shell("printf 'it is correct-'; sleep 0.05; printf 'horse\\n'; echo /home/somebody; printf 'correct-'")
@@ -240,7 +242,7 @@ fn write_program(path: &Path, text: &str) {
 #[test]
 fn a_program_that_cannot_start_is_named() {
     let mut yard = Yard::new();
-    let mut message = |spec: &Spec| yard.workers.start(1, spec).expect_err("no process").to_string();
+    let mut message = |spec: &ProcessSpec| yard.workers.start(1, spec).expect_err("no process").to_string();
     let other = Yard::new();
     let mut spec = other.program(&["no-such-agent"]);
     spec.environment = vec![("PATH".into(), "/nowhere:/bin".into())];
@@ -391,8 +393,8 @@ fn the_log_can_be_read_while_it_grows() {
 fn the_wall_limit_ends_processes_that_print_all_the_time() {
     let mut yard = Yard::new();
     let mut spec = yard.shell("while :; do echo x; sleep 0.02; done");
-    spec.wall_limit = Some(Duration::from_millis(400));
-    spec.silence_limit = Some(PATIENCE);
+    spec.limits.wall = Some(Duration::from_millis(400));
+    spec.limits.silence = Some(PATIENCE);
     let ended = yard.run(&spec);
     assert_eq!(
         (ended.exit, ended.cause),
@@ -406,11 +408,11 @@ fn the_wall_limit_ends_processes_that_print_all_the_time() {
 fn silence_is_counted_from_the_last_output() {
     let mut yard = Yard::new();
     let mut spec = yard.shell("for i in 1 2 3 4 5 6 7 8; do printf x; sleep 0.25; done");
-    spec.silence_limit = Some(Duration::from_millis(1500));
+    spec.limits.silence = Some(Duration::from_millis(1500));
     let ended = yard.run(&spec);
     assert_eq!((ended.exit, ended.cause), (ProcessExit::Code(0), EndCause::Itself));
     let mut spec = yard.shell("echo x; sleep 1000");
-    spec.silence_limit = Some(Duration::from_millis(300));
+    spec.limits.silence = Some(Duration::from_millis(300));
     let ended = yard.run(&spec);
     assert_eq!((ended.exit, ended.cause), (ProcessExit::Signal(15), EndCause::Silence));
     assert_eq!(yard.left(), []);

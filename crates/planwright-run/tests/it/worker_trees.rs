@@ -31,7 +31,7 @@ fn printed_pids(yard: &Yard) -> Vec<String> {
 fn check_cancelled(script: &str, manner: StopManner) -> ProcessExit {
     let mut yard = Yard::new();
     let mut spec = yard.shell(script);
-    spec.grace = Duration::from_millis(500);
+    spec.limits.grace = Duration::from_millis(500);
     yard.start(&spec);
     yard.wait_for_output("ready\n");
     let pids = printed_pids(&yard);
@@ -129,7 +129,7 @@ fn a_polite_stop_can_be_followed_by_a_kill() {
 fn limits_reach_grandchildren_too() {
     let mut yard = Yard::new();
     let mut spec = yard.shell("setsid sleep 1000 & setsid sleep 1000");
-    spec.silence_limit = Some(Duration::from_millis(300));
+    spec.limits.silence = Some(Duration::from_millis(300));
     assert_eq!(yard.run(&spec).cause, EndCause::Silence);
     assert_eq!(yard.left(), []);
 }
@@ -138,7 +138,7 @@ fn limits_reach_grandchildren_too() {
 fn a_stopped_process_is_killed() {
     let mut yard = Yard::new();
     let mut spec = yard.shell("echo ready; kill -STOP $$");
-    spec.grace = Duration::from_millis(200);
+    spec.limits.grace = Duration::from_millis(200);
     yard.start(&spec);
     yard.wait_for_output("ready\n");
     let ended = yard.cancelled(StopManner::Politely);

@@ -7,7 +7,7 @@ use std::time::Duration;
 use planwright_core::text::SourceText;
 use planwright_run::files::{DiskFiles, Files};
 use planwright_run::journal::{ChangeOutcome, ChangeRecord, History, StateChange};
-use planwright_run::store::{self, PlanFile, PreparedChange, Store, UpdateError, Updated};
+use planwright_run::store::{self, PlanFile, PreparedChange, Store, UpdateError, UpdateResult};
 use planwright_testkit::TempFolder;
 
 pub(crate) struct Workspace {
@@ -43,7 +43,7 @@ pub(crate) fn plan_at(path: &Path) -> PlanFile<'_> {
     PlanFile { path, id: None }
 }
 
-pub(crate) type Outcomes = Result<Updated, UpdateError<Infallible>>;
+pub(crate) type Outcomes = Result<UpdateResult, UpdateError<Infallible>>;
 
 /// Adds a line to the plan's text.
 pub(crate) fn add_line(store: &Store<'_>, plan: PlanFile<'_>, line: &str) -> Outcomes {
@@ -124,7 +124,7 @@ impl Workspace {
         std::fs::read_to_string(&self.plan).expect("the plan is always there")
     }
 
-    pub(crate) fn add(&self, line: &str) -> Updated {
+    pub(crate) fn add(&self, line: &str) -> UpdateResult {
         add_line(&store_over(&DiskFiles), plan_at(&self.plan), line).expect("an update")
     }
 

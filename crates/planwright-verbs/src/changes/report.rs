@@ -6,7 +6,7 @@ use planwright_core::plan::{Readiness, State};
 use planwright_run::clock::to_the_second;
 use planwright_run::error_chain::with_causes;
 use planwright_run::journal::JournalRepair;
-use planwright_run::revise::{Revised, TaskTransition};
+use planwright_run::revise::{RevisedPlan, TaskTransition};
 use planwright_run::shell::argument;
 use planwright_run::user::user;
 use serde::{Deserialize, Serialize};
@@ -129,7 +129,7 @@ impl ChangeReport {
     pub fn of(
         workspace: &Workspace,
         (path, verb): (&Path, &str),
-        revised: &Revised,
+        revised: &RevisedPlan,
         mode: &ChangeMode,
         names: &[String],
         words: ChangeWords,
@@ -212,7 +212,7 @@ impl ChangeReport {
 }
 
 /// Prints the further notices of a change for the user.
-pub fn remark_notices(workspace: &Workspace, revised: &Revised) {
+pub fn remark_notices(workspace: &Workspace, revised: &RevisedPlan) {
     let n_notes = revised.notices.len();
     for (n, notice) in notices_of(revised).into_iter().enumerate() {
         let label = if n < n_notes { "note" } else { "warning" };
@@ -256,7 +256,7 @@ impl ChangeWords {
 }
 
 /// Returns the tasks that may start now; none if a gate of the plan is closed.
-fn ready_names(revised: &Revised, access: &PlanAccess) -> Vec<String> {
+fn ready_names(revised: &RevisedPlan, access: &PlanAccess) -> Vec<String> {
     let plan = revised.after.plan.as_ref().filter(|_| access.gate.is_none());
     plan.map_or_else(Vec::new, |linked| {
         let readiness = Readiness::new(&linked.plan, &linked.links);
@@ -266,7 +266,7 @@ fn ready_names(revised: &Revised, access: &PlanAccess) -> Vec<String> {
     })
 }
 
-pub fn step_words(path: &Path, revised: &Revised) -> ChangeWords {
+pub fn step_words(path: &Path, revised: &RevisedPlan) -> ChangeWords {
     let done = step_lines(path, revised);
     let would = done.iter().map(|line| format!("dry run: {line}")).collect();
     ChangeWords {
@@ -276,7 +276,7 @@ pub fn step_words(path: &Path, revised: &Revised) -> ChangeWords {
     }
 }
 
-pub fn plan_words(revised: &Revised) -> ChangeWords {
+pub fn plan_words(revised: &RevisedPlan) -> ChangeWords {
     let title = revised.after.plan.as_ref().map_or("", |linked| linked.plan.title());
     let line = revised.plan_step.as_ref().map(|step| {
         let line = format!(
@@ -298,7 +298,7 @@ pub fn plan_words(revised: &Revised) -> ChangeWords {
 }
 
 /// Returns a line for each task that moved; tasks that moved because of another one share a line.
-fn step_lines(path: &Path, revised: &Revised) -> Vec<String> {
+fn step_lines(path: &Path, revised: &RevisedPlan) -> Vec<String> {
     let Some(linked) = &revised.after.plan else {
         return Vec::new();
     };
@@ -359,7 +359,7 @@ fn caused_by(steps: &[TaskTransition], at: usize) -> impl Iterator<Item = &TaskT
 }
 
 /// Returns the new claim on the tasks, if requested, and what was overridden.
-pub fn claim_lines(revised: &Revised) -> Vec<String> {
+pub fn claim_lines(revised: &RevisedPlan) -> Vec<String> {
     let mut lines = Vec::new();
     if let Some(claim) = revised
         .record
@@ -412,13 +412,13 @@ pub fn notice_words(notice: &JournalRepair) -> String {
 }
 
 /// Returns a change of the file as a diff.
-pub fn diff_of(path: &Path, revised: &Revised) -> String {
+pub fn diff_of(path: &Path, revised: &RevisedPlan) -> String {
     let shown = path.to_string_lossy();
     unified_diff(&shown, revised.before.as_str(), revised.text.as_str())
 }
 
 /// Returns the further notices of a change for the user.
-fn notices_of(revised: &Revised) -> Vec<String> {
+fn notices_of(revised: &RevisedPlan) -> Vec<String> {
     let mut notices: Vec<String> = revised.notices.iter().map(notice_words).collect();
     if let Some(error) = &revised.pointer {
         let why = printable(&with_causes(error)).into_owned();
@@ -428,7 +428,7 @@ fn notices_of(revised: &Revised) -> Vec<String> {
 }
 
 /// Returns the claim that a verb made, for JSON.
-pub fn claim_report(revised: &Revised) -> Option<ClaimReport> {
+pub fn claim_report(revised: &RevisedPlan) -> Option<ClaimReport> {
     let claim = revised.record.claim.as_ref()?;
     Some(ClaimReport {
         number: revised.change,

@@ -13,7 +13,7 @@ use planwright_core::inspect::{Inspection, LinkedPlan};
 use planwright_core::text::{SourceText, Span};
 use planwright_run::clock;
 use planwright_run::inspect_file::inspect_file;
-use planwright_run::revise::{self, ReviseError, Revised, task_named};
+use planwright_run::revise::{self, ReviseError, RevisedPlan, task_named};
 use planwright_run::store;
 use serde::{Deserialize, Serialize};
 
@@ -145,7 +145,7 @@ impl EditForm {
         Ok(EditReport { change, diff })
     }
 
-    fn revise(&self, text: &str, by: Option<&str>, is_dry: bool) -> Result<Revised, EditRefusal> {
+    fn revise(&self, text: &str, by: Option<&str>, is_dry: bool) -> Result<RevisedPlan, EditRefusal> {
         let revised = match &self.task {
             Some(task) => self.revise_task(task, text, by, is_dry)?,
             None => {
@@ -198,7 +198,7 @@ impl EditForm {
         text: &str,
         by: Option<&str>,
         is_dry: bool,
-    ) -> Result<Result<Revised, ReviseError>, EditRefusal> {
+    ) -> Result<Result<RevisedPlan, ReviseError>, EditRefusal> {
         let (before, after) = (fields_in(&self.text)?, fields_in(text)?);
         let loaded = store::load(&self.found.path).ok();
         let linked = loaded.and_then(|loaded| inspected(&self.found, &loaded.source).plan);

@@ -22,7 +22,7 @@ use planwright_run::engine::OwnFiles;
 use planwright_run::error_chain::with_causes;
 use planwright_run::files::DiskFiles;
 pub use planwright_run::git::LandMode;
-use planwright_run::git::{Built, GitError, LandRequest, Repository, TargetBranch};
+use planwright_run::git::{GitError, LandRequest, LandingCommit, Repository, TargetBranch};
 use planwright_run::journal::Receipt;
 use planwright_run::layout::PlanPlace;
 use planwright_run::lock::{self, LockError, LockHolder, PlanLock};
@@ -113,15 +113,15 @@ pub fn land(
     let home = landing.home()?;
     let _only = take_lock(&home)?;
     let commit = match landing.build(request.mode)? {
-        Built::Nothing => {
+        LandingCommit::Nothing => {
             return Ok(LandPlanReport {
                 words: landing.nothing_words(),
                 not_landed: landing.other_plans(workspace, &landing.head),
                 ..landing.report(landing.head.clone())
             });
         }
-        Built::Conflict(files) => return Err(landing.conflict(&files)),
-        Built::Ready(commit) => commit,
+        LandingCommit::Conflict(files) => return Err(landing.conflict(&files)),
+        LandingCommit::Ready(commit) => commit,
     };
     landing.note_undone(workspace);
     match request.dry_run {
@@ -264,7 +264,7 @@ impl Landing {
         }
     }
 
-    fn build(&self, mode: LandMode) -> Result<Built> {
+    fn build(&self, mode: LandMode) -> Result<LandingCommit> {
         let tasks = &self.tasks;
         let subject = format!("Land {} ({})", self.run.header.path, count(tasks.len() as u64, "task"));
         let lines: Vec<String> = tasks
@@ -482,7 +482,7 @@ fn run_of(workspace: &Workspace, what: Option<&str>) -> Result<(SeenRun, RunStat
     };
     let run = RunScope::of(workspace, None)?.run(Some(id))?;
     let (state, _) = judged(&run)?;
-    match state.conditions.clone() {
+    match state.settings.fixed.clone() {
         Some(conditions) => Ok((run, state, conditions)),
         None => Err(Failure::problem(
             "the tasks of that run shared the folder: there is nothing to land",
@@ -499,7 +499,7 @@ fn newest_run(scope: &RunScope) -> Result<(SeenRun, RunState, FixedSettings)> {
             continue;
         };
         has_run = true;
-        if let Some(conditions) = state.conditions.clone().filter(|conditions| !conditions.is_current) {
+        if let Some(conditions) = state.settings.fixed.clone().filter(|conditions| !conditions.is_current) {
             if let RunStatus::Running { pid } = standing {
                 return Err(Failure::problem(
                     format!("the run continues (process {pid})"),

@@ -72,7 +72,7 @@ impl Landing {
             if seen.contains(&run.header.path) {
                 continue;
             }
-            let Some(conditions) = judged(&run).ok().and_then(|(state, _)| state.conditions) else {
+            let Some(conditions) = judged(&run).ok().and_then(|(state, _)| state.settings.fixed) else {
                 continue;
             };
             seen.push(run.header.path.clone());

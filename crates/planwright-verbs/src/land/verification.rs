@@ -11,11 +11,11 @@ use planwright_run::caller;
 use planwright_run::checkout_home::CheckoutHome;
 use planwright_run::config;
 use planwright_run::fence::{ProcessFolders, TemporaryFolders};
-use planwright_run::git::{CheckoutSlot, FrozenSettings, Pool};
+use planwright_run::git::CheckoutSlot;
 use planwright_run::journal::Receipt;
-use planwright_run::preparation::Preparation;
+use planwright_run::preparation::{Preparation, SlotError};
 use planwright_run::shell::command_line;
-use planwright_run::verify::{self, Check, CheckEnvironment, Logs, TaskChecks};
+use planwright_run::verify::{self, Check, CheckEnvironment, TaskChecks, VerificationLogs};
 use planwright_run::worker;
 
 use super::{Landing, outside};
@@ -37,27 +37,16 @@ impl Landing {
         }
         let place = self.place();
         let preparation = Preparation::of(&self.config.run, &self.repository, &place.root)?;
-        let settings = home.folder().join("land");
-        std::fs::remove_dir_all(&settings).ok();
-        let frozen = FrozenSettings::freeze(&self.repository, &settings).map_err(outside)?;
-        let slot = Pool::open(&home.pool())
-            .and_then(|pool| pool.take(&frozen))
+        let slot = home
+            .take_slot(&self.repository, &home.folder().join("land"))
             .map_err(outside)?;
         let root = slot.path().join(self.repository.prefix());
-        let failed = |error: std::io::Error| Failure::environment(&error, "check that there is space");
-        let record = slot.record_of_copies();
-        slot.require_own().map_err(outside)?;
-        preparation
-            .remove_outdated(&place.root, &root, &record)
-            .map_err(failed)?;
-        let prepared = slot.prepare(commit, self.config.verify.clean).map_err(outside)?;
-        preparation.copy_again(&place.root, &root, &record).map_err(failed)?;
-        let is_set_up = prepared.is_fresh || self.config.run.checkouts.setup.is_some();
-        let setup = preparation
-            .setup
-            .iter()
-            .filter(|_| is_set_up)
-            .map(|command| self.setup_check(command));
+        let setup = preparation.prepare_slot(&slot, commit, self.config.verify.clean, &place.root, &root);
+        let setup = setup.map_err(|error| match error {
+            SlotError::Git(error) => outside(error),
+            SlotError::Copy(error) => Failure::environment(&error, "check that there is space"),
+        })?;
+        let setup = setup.iter().map(|command| self.setup_check(command));
         let first = checks.first().map_or_else(String::new, |(task, _)| task.clone());
         let all = setup.map(|check| (first.clone(), check)).chain(checks);
         let all: Vec<(String, Check)> = all.collect();
@@ -99,8 +88,7 @@ impl Landing {
         let place = self.place();
         let task = checks.first().map_or("", |(task, _)| task.as_str());
         let checks: Vec<Check> = checks.iter().map(|(_, check)| check.clone()).collect();
-        let variables = preparation.environment(std::env::vars_os(), &place.root, root);
-        let variables = variables.into_iter().chain(slot.environment());
+        let variables = preparation.slot_environment(slot, &place.root, root);
         let environment = verify::environment(variables, &place.target, task, root);
         let mut temporary = TemporaryFolders::default();
         let ground = ProcessFolders {
@@ -111,7 +99,7 @@ impl Landing {
         };
         let fence = fence_of(&self.config, &ground, &mut temporary)?;
         let scene = CheckEnvironment::of_no_attempt(&self.config.run, root.to_owned(), environment, fence);
-        let logs = Logs::create(&place.root, &place.relative, task)
+        let logs = VerificationLogs::create(&place.root, &place.relative, task)
             .map_err(|error| Failure::environment(&error, "check that you may write to `.planwright`"))?;
         let receipts = Series::begin(observer)?.run(&checks, &scene, &logs, Some(commit), Some(slot), observer);
         // The next commit that is verified here must be alone.

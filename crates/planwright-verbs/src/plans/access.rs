@@ -9,7 +9,7 @@ use planwright_run::claims::Claims;
 use planwright_run::clock::{self, to_the_second};
 use planwright_run::config::{self, ConfigInputs};
 use planwright_run::files::DiskFiles;
-use planwright_run::gate::{Closed, Gate, GatePolicy, Gates};
+use planwright_run::gate::{ClosedGate, Gate, GatePolicy, Gates};
 use planwright_run::journal::plan_id;
 use planwright_run::layout::PlanPlace;
 use planwright_run::review::waiting_tasks;
@@ -26,11 +26,11 @@ use crate::text::{one_line, shown_name};
 pub struct PlanAccess {
     pub claims: Claims,
     /// The closed gate of the whole plan, if any.
-    pub gate: Option<Closed>,
+    pub gate: Option<ClosedGate>,
     /// The tasks that may not start because a dependency lacks a proof, with the gate.
-    pub unproven: BTreeMap<usize, Closed>,
+    pub unproven: BTreeMap<usize, ClosedGate>,
     /// The tasks that are marked as done without a proof, if one is required.
-    unproven_done: BTreeMap<usize, Closed>,
+    unproven_done: BTreeMap<usize, ClosedGate>,
     /// The tasks that wait for a review, with the commit that lands after the approval.
     pub reviews: BTreeMap<String, Option<String>>,
     /// Whether a run of the plan is active.
@@ -61,7 +61,7 @@ impl PlanAccess {
         let gates = Gates::new(inspection, &history, &claims, policy);
         let shown = path.to_string_lossy();
         let shown = shown.strip_prefix("./").unwrap_or(&shown);
-        let gate = gates.of_plan().map(|closed| Closed {
+        let gate = gates.of_plan().map(|closed| ClosedGate {
             help: with_plan(&closed.help, shown),
             ..closed
         });
@@ -106,7 +106,7 @@ impl PlanAccess {
     }
 
     /// Returns the missing proof of a task that is marked as done.
-    pub fn missing_proof(&self, task_ix: usize) -> Option<&Closed> {
+    pub fn missing_proof(&self, task_ix: usize) -> Option<&ClosedGate> {
         self.unproven_done.get(&task_ix)
     }
 

@@ -12,7 +12,7 @@ use planwright_run::journal::{ChangeRecord, plan_id};
 use planwright_run::layout::{PlanPlace, root_of};
 use planwright_run::planner::{PlanningCost, PlanningError, WantedVersion};
 use planwright_run::proposals::{Proposal, held, hold, settle};
-use planwright_run::revise::{self, VersionContent, VersionRequest, Versioned};
+use planwright_run::revise::{self, VersionContent, VersionRequest, WrittenVersion};
 use planwright_run::runs::ReplanOrigin;
 use planwright_run::store::{PlanFile, Store, keep_version};
 use planwright_run::user::user;
@@ -248,7 +248,7 @@ fn unusable(workspace: &Workspace, error: PlanningError, plan: &Path) -> Failure
 }
 
 /// Returns the difference between the texts of a new version and the old one.
-fn diff_of(found: &FoundPlan, case: &Case, versioned: &Versioned) -> String {
+fn diff_of(found: &FoundPlan, case: &Case, versioned: &WrittenVersion) -> String {
     let [old, new] =
         [&found.path, versioned.file.as_ref().unwrap_or(&found.path)].map(|path| path.display().to_string());
     let texts = [case.inspection.source.as_str(), versioned.revised.text.as_str()];
@@ -275,7 +275,7 @@ impl ProposedVersion {
 
 fn report(
     found: &FoundPlan,
-    versioned: &Versioned,
+    versioned: &WrittenVersion,
     proposed: ProposedVersion,
     agent: &str,
     effort: PlanningCost,
@@ -308,7 +308,7 @@ fn apply(
     (found, case): (&FoundPlan, &Case),
     (wanted, agent): (&WantedVersion, &str),
     approval: VersionApproval<'_>,
-) -> Result<Versioned> {
+) -> Result<WrittenVersion> {
     let dry = matches!(approval, VersionApproval::None);
     let reasoning = match &wanted.version.changes {
         Some(changes) => format!("{changes}\n\n{}", wanted.version.reasoning),
@@ -338,7 +338,7 @@ fn apply(
 }
 
 /// Stores the previous version, and passes on the proposals that apply to the new one.
-pub(crate) fn succeed(plan: &Path, versioned: &Versioned, by: &str, reasoning: &str, now: &str) -> Result<()> {
+pub(crate) fn succeed(plan: &Path, versioned: &WrittenVersion, by: &str, reasoning: &str, now: &str) -> Result<()> {
     // The system's message matters here; errors about files would claim that those are unchanged.
     let failed = |error: &(dyn std::error::Error + 'static)| {
         let mut chain = std::iter::successors(Some(error), |error| error.source());
@@ -368,7 +368,7 @@ pub(crate) fn succeed(plan: &Path, versioned: &Versioned, by: &str, reasoning: &
 /// Stores the text that a new version replaced, or records the origin of a new file.
 fn note_version(
     plan: &Path,
-    versioned: &Versioned,
+    versioned: &WrittenVersion,
     by: &str,
     reasoning: &str,
     now: &str,

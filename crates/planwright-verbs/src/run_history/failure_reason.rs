@@ -70,7 +70,7 @@ fn why_not_verified(attempt: &AttemptRun) -> Option<String> {
 /// Guesses from the output that the fence denied an access, because the kernel records no denials. Returns it with the command that shows
 /// the policy. None if the attempt was not fenced, or no failed command was denied a permission outside of its folder.
 pub fn denial_words(attempt: &AttemptRun) -> Option<String> {
-    attempt.fence.as_ref()?;
+    attempt.process.fence.as_ref()?;
     let folder = attempt.checkout.folder.as_deref().map(Path::new);
     let failed = attempt
         .verification
@@ -217,7 +217,7 @@ mod tests {
         attempt.name.push_str("t 1");
         attempt.why = Some("open /srv/x: permission denied".to_owned());
         assert_eq!(denial_words(&attempt), None);
-        attempt.fence = Some("write".to_owned());
+        attempt.process.fence = Some("write".to_owned());
         assert_eq!(
             denial_words(&attempt).as_deref(),
             Some("the fence may have denied access to /srv/x; see `planwright logs 't 1' --fence`")

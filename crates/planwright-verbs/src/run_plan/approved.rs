@@ -1,7 +1,7 @@
 //! Work that was approved while no run was active: verified on the current branch, and landed.
 
 use planwright_run::config::{self, Configuration, IsolationSetting};
-use planwright_run::engine::{self, AskedRun, RunError, RunOptions, TaskSelection};
+use planwright_run::engine::{self, RunError, RunFlags, RunOptions, TaskSelection};
 use planwright_run::fence;
 use planwright_run::runs::state::{RunState, TaskRun};
 use planwright_run::worker::Workers;
@@ -48,10 +48,10 @@ impl<'f> ApprovedLanding<'f> {
                 only: vec![task.to_owned()],
                 ..TaskSelection::default()
             },
-            asked: AskedRun {
+            flags: RunFlags {
                 branch,
                 by: Some(by.to_owned()),
-                ..AskedRun::default()
+                ..RunFlags::default()
             },
             lands_only: true,
             config_text: configuration.frozen(),
@@ -113,7 +113,7 @@ impl<'f> ApprovedLanding<'f> {
 }
 
 fn why_not(task: &str, state: &RunState) -> String {
-    let failure = state.task(task).and_then(|run| run.failure.clone());
+    let failure = state.task(task).and_then(|run| run.results.failure.clone());
     let mut remarks = state.remarks.iter().rev();
     let last = remarks.find(|remark| remark.task.as_deref() == Some(task));
     let why = failure.or_else(|| last.map(|remark| remark.text.clone()));

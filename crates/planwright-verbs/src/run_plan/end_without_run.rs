@@ -25,7 +25,7 @@ pub(super) fn end_without_run(
     let plan = prepared.snapshot.plan();
     let rest = RemainingTasks {
         prepared,
-        wanted: prepared.jobs.iter().filter(|job| job.is_wanted).collect(),
+        wanted: prepared.tasks.jobs.iter().filter(|job| job.is_wanted).collect(),
         waiting: Preview::of(order, prepared).left,
         marked: if is_part { Vec::new() } else { marked_to_skip(plan) },
     };
@@ -64,7 +64,13 @@ impl RemainingTasks<'_> {
     }
 
     fn n_held(&self) -> usize {
-        let is_wanted = |task: u32| self.prepared.jobs.get(task as usize).is_some_and(|job| job.is_wanted);
+        let is_wanted = |task: u32| {
+            self.prepared
+                .tasks
+                .jobs
+                .get(task as usize)
+                .is_some_and(|job| job.is_wanted)
+        };
         self.prepared.held.iter().filter(|held| is_wanted(held.task)).count()
     }
 

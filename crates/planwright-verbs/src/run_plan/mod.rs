@@ -11,7 +11,7 @@ pub mod versions;
 
 use planwright_core::schedule::ScheduleStatus;
 use planwright_run::config::{self, Configuration};
-use planwright_run::engine::{self, PreparedRun, Preview, RunError, RunOptions, RunOutcome, RunRequest};
+use planwright_run::engine::{self, PreparedRun, Preview, Replanning, RunError, RunOptions, RunOutcome, RunRequest};
 use planwright_run::revise;
 use planwright_run::runs::{ReplanOrigin, Spent};
 use planwright_run::shell::argument;
@@ -29,7 +29,7 @@ use crate::workspace::{Workspace, from_here};
 use copy::copied;
 use end_without_run::end_without_run;
 use observer::{RunBeginning, RunObserver};
-pub use planwright_run::engine::{AskedRun, TaskSelection};
+pub use planwright_run::engine::{RunFlags, TaskSelection};
 use preview::{RunPreviewReport, preview_of};
 pub use request::RunPlanRequest;
 use request::{configured, flags_of, is_wrong_flag, options};
@@ -51,7 +51,7 @@ pub fn obstacle(request: &RunPlanRequest, found: &FoundPlan) -> Option<RunObstac
         Err(Failure { message, help, .. }) => return Some(RunObstacle { message, help }),
     };
     options.config_text = configuration.frozen();
-    options.asked.accept_config = true;
+    options.flags.accept_config = true;
     let order = order_of(found, &configuration, &options);
     let refused = |error: RunError| RunObstacle {
         message: error.to_string(),
@@ -176,10 +176,12 @@ fn make_ready(
     };
     let template = configuration.config.run.template.as_ref().map(|path| root.join(path));
     let mut options = options(request, template, may_ask)?;
-    options.earlier.clone_from(&course.spent);
-    options.replans = course.max_replans > 0;
-    options.is_last = course.max_replans > 0 && course.n_replans >= course.max_replans;
-    options.replanned = course.replanned.take();
+    options.replanning = Replanning {
+        takes_over: course.max_replans > 0,
+        is_last: course.max_replans > 0 && course.n_replans >= course.max_replans,
+        earlier: course.spent.clone(),
+        origin: course.replanned.take(),
+    };
     options.config_text = configuration.frozen();
     let mut prepared = engine::prepare(&order_of(found, &configuration, &options));
     if let Err(RunError::OtherConfig { text }) = &prepared {
@@ -197,15 +199,15 @@ fn make_ready(
     if let Err(RunError::NotApproved { message, help }) = &prepared {
         match approval {
             UnapprovedPlan::Asked(observer) => {
-                options.asked.yes = may_ask && observer.is_approved(&found.path, message)
+                options.flags.yes = may_ask && observer.is_approved(&found.path, message)
             }
             UnapprovedPlan::Preview => {
                 let words = format!("nothing would run: {message}; {help}");
                 options.remarks.push(words.clone());
-                (options.asked.yes, obstacle) = (true, Some(words));
+                (options.flags.yes, obstacle) = (true, Some(words));
             }
         }
-        if options.asked.yes {
+        if options.flags.yes {
             prepared = engine::prepare(&order_of(found, &configuration, &options));
         }
     }
@@ -262,7 +264,7 @@ fn run_once(
             course,
             UnapprovedPlan::Asked(observer),
         )?;
-        let replanned = ready.options.replanned.clone();
+        let replanned = ready.options.replanning.origin.clone();
         match run_ready(workspace, request, found, ready, course, observer)? {
             Round::Ended(exit) => return Ok(exit),
             Round::Interrupted(task) => {
@@ -361,7 +363,8 @@ fn remark_unwritten(workspace: &Workspace, outcome: &RunOutcome) {
 fn has_landed_here(outcome: &RunOutcome) -> bool {
     let state = &outcome.state;
     let is_here = state
-        .conditions
+        .settings
+        .fixed
         .as_ref()
         .is_some_and(|conditions| conditions.is_current);
     is_here

@@ -98,6 +98,7 @@ pub(super) fn preview_of(
             unverified,
             protected,
             agent: prepared
+                .tasks
                 .agents
                 .get(*task as usize)
                 .cloned()
@@ -140,7 +141,7 @@ pub(super) fn preview_of(
             .iter()
             .map(|round| round.iter().map(name).collect())
             .collect(),
-        critical_path: prepared.graph.critical_path().iter().map(name).collect(),
+        critical_path: prepared.tasks.graph.critical_path().iter().map(name).collect(),
         left: preview.left.iter().map(name).collect(),
         tasks,
         remarks: held
@@ -162,7 +163,7 @@ fn fence_of(request: &RunRequest<'_>, prepared: &PreparedRun) -> Option<FencePre
         IsolationMode::Checkouts => Vec::new(),
         _ => vec![prepared.snapshot.place().root.clone()],
     };
-    let names: BTreeSet<&String> = prepared.agents.iter().flatten().collect();
+    let names: BTreeSet<&String> = prepared.tasks.agents.iter().flatten().collect();
     let policies = names.into_iter().filter_map(|name| {
         let agent = request.config.agents.get(name)?;
         let policy = prepared.fencing.preview(&ProcessFolders {
@@ -180,7 +181,7 @@ fn fence_of(request: &RunRequest<'_>, prepared: &PreparedRun) -> Option<FencePre
 }
 
 fn budget_words(request: &RunRequest<'_>) -> String {
-    let budget = &request.config.run.budget;
+    let budget = &request.config.run.budgets.run;
     let mut words = Vec::new();
     words.extend(budget.cost.map(|cost| format!("${cost}")));
     words.extend(budget.tokens.map(|tokens| format!("{tokens} tokens")));

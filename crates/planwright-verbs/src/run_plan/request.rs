@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use planwright_core::diagnostic::{Diagnostic, Severity};
-use planwright_run::config::{self, ConfigInputs, ConfigSource, Configuration, Flag, SourceKind};
-use planwright_run::engine::{AskedRun, RunOptions, TaskSelection};
+use planwright_run::config::{self, ConfigFlag, ConfigInputs, ConfigSource, Configuration, SourceKind};
+use planwright_run::engine::{RunFlags, RunOptions, TaskSelection};
 use planwright_run::fence;
 use planwright_run::files::open_to_read;
 use serde::Deserialize;
@@ -23,7 +23,7 @@ pub struct RunPlanRequest {
     #[serde(flatten)]
     pub selection: TaskSelection,
     #[serde(flatten)]
-    pub asked: AskedRun,
+    pub flags: RunFlags,
     /// How many tasks may run in parallel.
     pub slots: Option<u32>,
     /// How often a task is tried in total.
@@ -59,7 +59,7 @@ pub(super) fn is_wrong_flag(source: &ConfigSource) -> bool {
 }
 
 /// Reads the configuration, with the flags that are settings.
-pub(super) fn configured(flags: &[Flag], root: &Path) -> Configuration {
+pub(super) fn configured(flags: &[ConfigFlag], root: &Path) -> Configuration {
     let mut surroundings = ConfigInputs::of_process();
     surroundings.flags = flags.to_vec();
     config::load(root, &surroundings)
@@ -85,10 +85,10 @@ fn setting_options(request: &RunPlanRequest, on_interrupted: Option<&str>) -> [S
     ]
 }
 
-pub(super) fn flags_of(request: &RunPlanRequest, on_interrupted: Option<&str>) -> Vec<Flag> {
+pub(super) fn flags_of(request: &RunPlanRequest, on_interrupted: Option<&str>) -> Vec<ConfigFlag> {
     let all = setting_options(request, on_interrupted).into_iter();
     let set = all.filter_map(|(name, key, value)| {
-        Some(Flag {
+        Some(ConfigFlag {
             name: name.to_owned(),
             key,
             value: value?,
@@ -106,12 +106,12 @@ pub(super) fn options(request: &RunPlanRequest, template: Option<PathBuf>, may_a
         let read = file.and_then(read_template).map(|text| (path.to_owned(), text));
         read.map_err(|error| unreadable_template(path, &error))
     });
-    let asked = &request.asked;
+    let flags = &request.flags;
     Ok(RunOptions {
         selection: request.selection.clone(),
-        asked: AskedRun {
-            fail_fast: asked.fail_fast && !request.keep_going,
-            ..asked.clone()
+        flags: RunFlags {
+            fail_fast: flags.fail_fast && !request.keep_going,
+            ..flags.clone()
         },
         remarks: gone_flags(request),
         waits_for_review: Arc::new(AtomicBool::new(may_ask)),
@@ -140,7 +140,7 @@ fn gone_flags(request: &RunPlanRequest) -> Vec<String> {
 
 /// Returns the options that a command to continue this run repeats: the agent, the isolation, the tasks, and the strictness.
 fn repeated(request: &RunPlanRequest) -> Vec<String> {
-    let (asked, mut words) = (&request.asked, Vec::new());
+    let (flags, mut words) = (&request.flags, Vec::new());
     let settings = setting_options(request, request.on_interrupted.as_deref());
     let [
         (.., slots),
@@ -155,8 +155,8 @@ fn repeated(request: &RunPlanRequest) -> Vec<String> {
             words.extend([name.to_owned(), value]);
         }
     };
-    option("--agent", asked.agent.clone());
-    option("--arbiter", asked.arbiter.clone());
+    option("--agent", flags.agent.clone());
+    option("--arbiter", flags.arbiter.clone());
     option("-j", slots);
     option("--attempts", attempts);
     for (name, tasks) in [
@@ -172,24 +172,24 @@ fn repeated(request: &RunPlanRequest) -> Vec<String> {
     for (name, _, value) in [on_interrupted, isolation, baseline] {
         option(name, value);
     }
-    option("--branch", asked.branch.clone());
+    option("--branch", flags.branch.clone());
     for (name, _, value) in limits {
         option(name, value);
     }
     option("--replan", request.replan.map(|n| n.to_string()));
-    option("--by", asked.by.clone());
+    option("--by", flags.by.clone());
     option(
         "--template",
         request.template.as_ref().map(|path| path.display().to_string()),
     );
     for (name, is_set) in [
-        ("--cascade-skip", asked.cascade_skip),
-        ("--fail-fast", asked.fail_fast),
-        ("--require-verification", asked.require_verification),
-        ("--strict-files", asked.strict_files),
-        ("--accept-proposals", asked.accept_proposals),
-        ("--allow-plan-commands", asked.allow_plan_commands),
-        ("--include-uncommitted", asked.include_uncommitted),
+        ("--cascade-skip", flags.cascade_skip),
+        ("--fail-fast", flags.fail_fast),
+        ("--require-verification", flags.require_verification),
+        ("--strict-files", flags.strict_files),
+        ("--accept-proposals", flags.accept_proposals),
+        ("--allow-plan-commands", flags.allow_plan_commands),
+        ("--include-uncommitted", flags.include_uncommitted),
     ] {
         words.extend(is_set.then(|| name.to_owned()));
     }
@@ -208,7 +208,7 @@ mod tests {
             (request.selection.only.len(), request.selection.max_tasks),
             (1, Some(3))
         );
-        assert_eq!((request.asked.agent.as_deref(), request.asked.yes), (Some("a"), true));
+        assert_eq!((request.flags.agent.as_deref(), request.flags.yes), (Some("a"), true));
         assert_eq!(request.slots, Some(2));
         let unknown = serde_json::from_str::<RunPlanRequest>(r#"{"only": [], "slot": 2}"#);
         assert!(

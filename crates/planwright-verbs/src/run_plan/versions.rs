@@ -109,7 +109,7 @@ impl PlanVersions<'_> {
                 }
                 return Ok(exit);
             }
-            if let Some(why) = self.course.spent.over_run(&config.run.budget) {
+            if let Some(why) = self.course.spent.over_run(&config.run.budgets.run) {
                 self.workspace.remark(&format!("{why}: the plan is not replanned"));
                 return Ok(exit);
             }
@@ -159,7 +159,7 @@ impl PlanVersions<'_> {
         }
         if self.observer.takes_proposals(&open) {
             let mode = ChangeMode {
-                by: self.request.asked.by.clone(),
+                by: self.request.flags.by.clone(),
                 ..ChangeMode::default()
             };
             let report = approve_proposals(self.workspace, &self.found, &mode)?;
@@ -193,7 +193,7 @@ impl PlanVersions<'_> {
         let request = PlanRequest {
             verb: PlanVerb::Cancel,
             note: Some("it was replanned as often as it may be"),
-            by: self.request.asked.by.as_deref(),
+            by: self.request.flags.by.as_deref(),
             now: &now,
         };
         match is_counted.then(|| revise::transition_plan(found.target(false), &request, GatePolicy::default())) {

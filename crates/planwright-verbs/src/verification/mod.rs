@@ -14,7 +14,7 @@ use planwright_run::git::{Repository, commit_at};
 use planwright_run::journal::{ManualVerification, Receipt};
 use planwright_run::layout::PlanPlace;
 use planwright_run::shell::command_line;
-use planwright_run::verify::{self, CheckEnvironment, Logs, TaskChecks, passed};
+use planwright_run::verify::{self, CheckEnvironment, TaskChecks, VerificationLogs, passed};
 
 pub use self::observer::*;
 pub use self::report::*;
@@ -48,7 +48,7 @@ pub struct VerificationVerdict {
     pub checks: TaskChecks,
     /// The receipts, in the order of the checks.
     pub receipts: Vec<Receipt>,
-    logs: Option<Logs>,
+    logs: Option<VerificationLogs>,
 }
 
 impl Verifier {
@@ -95,7 +95,7 @@ impl Verifier {
         }
         let name = plan.task_name(task_ix);
         let help = "check that you may write to `.planwright` and that there is space";
-        let logs = Logs::create(&self.place.root, &self.place.relative, &name)
+        let logs = VerificationLogs::create(&self.place.root, &self.place.relative, &name)
             .map_err(|error| Failure::environment(&error, help))?;
         let scene = self.scene(plan, task_ix)?;
         let commit = commit_at(&scene.folder);

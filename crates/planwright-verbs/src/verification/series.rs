@@ -4,7 +4,7 @@ use planwright_run::config::Config;
 use planwright_run::fence::{self, Fence, Fencing, ProcessFolders, TemporaryFolders};
 use planwright_run::git::CheckoutSlot;
 use planwright_run::journal::Receipt;
-use planwright_run::verify::{self, Check, CheckEnvironment, Logs, Watch};
+use planwright_run::verify::{self, Check, CheckEnvironment, VerificationLogs, VerificationWatch};
 use planwright_run::worker::{StopManner, Workers};
 
 use super::observer::{VerificationEvent, VerificationObserver};
@@ -39,7 +39,7 @@ impl Series {
         &mut self,
         checks: &[Check],
         scene: &CheckEnvironment,
-        logs: &Logs,
+        logs: &VerificationLogs,
         commit: Option<&str>,
         slot: Option<&CheckoutSlot>,
         observer: &mut dyn VerificationObserver,
@@ -72,7 +72,7 @@ struct SeriesWatch<'a> {
     slot: Option<&'a CheckoutSlot>,
 }
 
-impl Watch for SeriesWatch<'_> {
+impl VerificationWatch for SeriesWatch<'_> {
     fn begins(&mut self, check: &Check) {
         if let Some(Ok(changed)) = self.slot.map(CheckoutSlot::restore_tracked)
             && !changed.is_empty()

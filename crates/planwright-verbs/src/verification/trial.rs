@@ -11,7 +11,7 @@ use planwright_run::runs::Receipt;
 use planwright_run::setup::candidates;
 use planwright_run::setup::trial::TrialCheckout;
 use planwright_run::shell::command_line;
-use planwright_run::verify::{self, Check, CheckEnvironment, Logs};
+use planwright_run::verify::{self, Check, CheckEnvironment, VerificationLogs};
 use planwright_run::worker;
 use serde::Serialize;
 
@@ -129,7 +129,7 @@ impl<'t> Trial<'t> {
         let help = "check that you may write to the folder for temporary files";
         let failed = |error: std::io::Error| Failure::environment(&error, help);
         let folder = outputs.make(0).map_err(failed)?;
-        let logs = Logs::create(&folder, "init", "").map_err(failed)?;
+        let logs = VerificationLogs::create(&folder, "init", "").map_err(failed)?;
         let (commit, slot) = (Some(self.checkout.commit.as_str()), Some(&self.checkout.slot));
         let receipts = self
             .series
@@ -140,7 +140,7 @@ impl<'t> Trial<'t> {
     }
 }
 
-fn end_of(command: &Command, n_setup: usize, receipts: &[Receipt], logs: &Logs) -> TrialEnd {
+fn end_of(command: &Command, n_setup: usize, receipts: &[Receipt], logs: &VerificationLogs) -> TrialEnd {
     if let Some(setup) = receipts.iter().take(n_setup).find(|receipt| !verify::passed(receipt)) {
         let line = one_line(&command_line(&setup.command));
         return TrialEnd {

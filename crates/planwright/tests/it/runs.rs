@@ -7,8 +7,8 @@ use planwright_run::files::DiskFiles;
 use planwright_run::journal::JournalHeader;
 use planwright_run::layout::{PlanPlace, make_state_folder};
 use planwright_run::runs::{
-    AttemptEndRecord, AttemptRecord, DriftRecord, Outcome, Receipt, RemarkRecord, ReplanOrigin, RequestRecord,
-    Requests, RunEndRecord, RunEvent, RunLock, RunLog, RunPlace, RunStartRecord, SkippedTask, StopRecord,
+    AttemptEndRecord, AttemptRecord, DriftRecord, Outcome, Receipt, RemarkRecord, ReplanOrigin, RequestReader,
+    RequestRecord, RunEndRecord, RunEvent, RunLock, RunLog, RunPlace, RunStartRecord, SkippedTask, StopRecord,
     VerificationRecord,
 };
 use planwright_testkit::{NO_PROCESS, lend_run_lock};
@@ -487,7 +487,7 @@ fn control_requests_are_answered_by_the_run() {
     script.begun(1).starting("t1", 1, 1);
     let live = script.live(&sandbox);
     let requests = script.place.requests();
-    let mut asked = Requests::from_now(&requests);
+    let mut asked = RequestReader::from_now(&requests);
     let mut answered = |args: &[&str], answer: RunEvent| {
         std::thread::scope(|scope| {
             let client = scope.spawn(|| sandbox.run(args).exits(0).stdout);

@@ -8,7 +8,7 @@ use anyhow::Context as _;
 use planwright::run::config::{ConfigInputs, FenceMode, load};
 use planwright::run::fence::{Fencing, ProcessFolders, TemporaryFolders};
 use planwright::run::redaction::Redaction;
-use planwright::run::worker::{ProcessMark, Spec, Stdin, WorkerEvent, Workers};
+use planwright::run::worker::{ProcessLimits, ProcessMark, ProcessSpec, Stdin, WorkerEvent, Workers};
 
 use super::table::{Table, interleaved};
 use super::{PROGRAM, release_binary, scratch};
@@ -69,7 +69,7 @@ fn batch(fencing: &Fencing, folder: &Path) {
         if let (Some(fence), Ok(made)) = (&mut fence, temporary.make(key)) {
             fence.give_temporary(made);
         }
-        let spec = Spec {
+        let spec = ProcessSpec {
             arguments: vec![PROGRAM.into()],
             folder: folder.to_owned(),
             environment: environment.clone(),
@@ -79,9 +79,11 @@ fn batch(fencing: &Fencing, folder: &Path) {
             max_log_bytes: 1 << 20,
             redaction: Redaction::of([]),
             streams_output: false,
-            wall_limit: None,
-            silence_limit: None,
-            grace: Duration::ZERO,
+            limits: ProcessLimits {
+                wall: None,
+                silence: None,
+                grace: Duration::ZERO,
+            },
             fence,
         };
         let is_end = |event: &WorkerEvent| matches!(event, WorkerEvent::Ended(_));

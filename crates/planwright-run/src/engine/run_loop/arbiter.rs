@@ -102,7 +102,7 @@ impl RunLoop<'_> {
         let is_to_be_asked = !self.agents.arbiter.has_decided(task)
             && !self.landing.has_unlanded(task)
             && !self.agents.fallbacks.continues(task);
-        self.request.options.asked.arbiter.clone().filter(|_| is_to_be_asked)
+        self.request.options.flags.arbiter.clone().filter(|_| is_to_be_asked)
     }
 
     /// Asks for the agent of a task, which starts after the answer. The query is durable before its process starts.
@@ -184,7 +184,7 @@ impl RunLoop<'_> {
         attempt: u32,
         answer: Result<AgentAnswer, AgentQueryError>,
     ) -> Result<(), RunError> {
-        let arbiter = self.request.options.asked.arbiter.clone().unwrap_or_default();
+        let arbiter = self.request.options.flags.arbiter.clone().unwrap_or_default();
         let name = self.snapshot.name(task).to_owned();
         let spent = chosen(&arbiter, &name, answer.as_ref().ok());
         let root = self.root();
@@ -205,7 +205,7 @@ impl RunLoop<'_> {
 
     /// Starts a task for which the arbiter could not be asked.
     fn go_without(&mut self, task: u32, attempt: u32, error: &Undecided) -> Result<(), RunError> {
-        let arbiter = self.request.options.asked.arbiter.clone().unwrap_or_default();
+        let arbiter = self.request.options.flags.arbiter.clone().unwrap_or_default();
         let spent = chosen(&arbiter, self.snapshot.name(task), None);
         self.begin_anyway(task, attempt, error, spent)
     }

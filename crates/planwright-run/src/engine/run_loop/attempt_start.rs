@@ -13,7 +13,7 @@ use planwright_core::schedule::ScheduleEvent;
 
 use super::super::RunError;
 use super::super::attempt::{
-    AgentEndReason, AttemptLocation, AttemptPhase, AttemptWork, RunningAttempt, mark_of_attempt,
+    AgentEndReason, AttemptLocation, AttemptPhase, AttemptResources, AttemptWork, RunningAttempt, mark_of_attempt,
 };
 use super::super::preview::commands_of;
 use super::super::protected::Protection;
@@ -113,12 +113,15 @@ impl RunLoop<'_> {
         RunningAttempt {
             task,
             number,
-            reserved: self.reservation(&agent),
-            slot: self.attempts.take_slot(),
+            resources: AttemptResources {
+                slot: self.attempts.take_slot(),
+                reserved: self.reservation(&agent),
+            },
             stage: self.at_work(&agent),
             location: AttemptLocation {
                 folder: self.root(),
                 result: place.result(),
+                place,
                 checkout: None,
                 setup: VecDeque::new(),
                 files_before: None,
@@ -127,7 +130,6 @@ impl RunLoop<'_> {
             },
             resolution: None,
             work: AttemptWork::default(),
-            place,
             name,
             agent,
             instead_of,
@@ -224,9 +226,9 @@ impl RunLoop<'_> {
         let contract = task.filter(|_| is_renewed || known.is_none());
         let contract = contract.map(|task| self.with_expected(contract_of(plan, task), task));
         let watched = self
-            .agents
-            .memory
-            .watched(attempt.task)
+            .folders
+            .watched
+            .get(&attempt.task)
             .map(|files| files.record().clone());
         let contract = contract.map(|contract| VerificationContract { watched, ..contract });
         let branch = self.folders.workplace.site().map(|site| site.branch());
@@ -237,7 +239,7 @@ impl RunLoop<'_> {
     /// Adds to a contract the files that verify the task but that its own text tells it to change.
     fn with_expected(&self, contract: VerificationContract, task: &Task) -> VerificationContract {
         let rules = &self.request.config.verify;
-        let allows = self.request.options.asked.allow_plan_commands || rules.allow_plan_commands;
+        let allows = self.request.options.flags.allow_plan_commands || rules.allow_plan_commands;
         let checks = TaskChecks::of_contract(rules, &contract, allows);
         let plan = self.snapshot.plan();
         let folder = verify::named_folder(plan, task).unwrap_or_default();
@@ -345,9 +347,9 @@ impl RunLoop<'_> {
             task: &attempt.name,
             folder: &attempt.location.folder,
             files: AgentFiles {
-                prompt: attempt.place.prompt(),
+                prompt: attempt.location.place.prompt(),
                 result: attempt.location.result.clone(),
-                log: attempt.place.output(),
+                log: attempt.location.place.output(),
             },
             environment,
             variables: checkout.flat_map(TaskCheckout::environment).collect(),
@@ -472,7 +474,7 @@ fn starting(attempt: &RunningAttempt, branch: Option<&str>, contract: Option<Ver
         attempt: attempt.number,
         agent: attempt.agent.clone(),
         instead_of: attempt.instead_of.clone(),
-        slot: attempt.slot,
+        slot: attempt.resources.slot,
         folder: checkout.map(|checkout| checkout.path().to_string_lossy().into_owned()),
         branch: branch.map(str::to_owned),
         identity: checkout.map(|checkout| checkout.identity().as_str().to_owned()),
@@ -484,11 +486,11 @@ fn starting(attempt: &RunningAttempt, branch: Option<&str>, contract: Option<Ver
 
 /// Returns the path of the output of commands that prepare a checkout.
 fn setup_log(attempt: &RunningAttempt) -> PathBuf {
-    attempt.place.output().with_extension("setup.log")
+    attempt.location.place.output().with_extension("setup.log")
 }
 
 /// Writes the prompt. No result file exists yet: the name of an attempt is unique.
 fn prepare_files(attempt: &RunningAttempt, prompt: &str) -> io::Result<()> {
     faults::step("write prompt")?;
-    write_own(&attempt.place.prompt(), prompt.as_bytes())
+    write_own(&attempt.location.place.prompt(), prompt.as_bytes())
 }

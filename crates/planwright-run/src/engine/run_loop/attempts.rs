@@ -37,7 +37,7 @@ impl RunningAttempts {
     }
 
     pub(super) fn free_slot(&mut self, attempt: &RunningAttempt) {
-        if let Some(slot) = self.slots.get_mut(attempt.slot as usize - 1) {
+        if let Some(slot) = self.slots.get_mut(attempt.resources.slot as usize - 1) {
             *slot = false;
         }
     }
@@ -84,7 +84,7 @@ impl RunningAttempts {
         let about_to = self.spawning.iter().map(|(attempt, _)| attempt);
         let all = self.under_way.values().chain(about_to);
         let at_work = all.filter(|attempt| !matches!(attempt.stage, AttemptPhase::Checking(_)));
-        at_work.map(|attempt| attempt.reserved).collect()
+        at_work.map(|attempt| attempt.resources.reserved).collect()
     }
 
     pub(super) fn is_empty(&self) -> bool {

@@ -34,7 +34,7 @@ impl RunClock {
 impl RunLoop<'_> {
     /// Returns whether an attempt of an agent fits the budget in addition to the active ones.
     fn admission(&self, agent: &str) -> Admission {
-        let budget = &self.request.config.run.budget;
+        let budget = &self.request.config.run.budgets.run;
         admit(
             budget,
             &self.all_spent(),
@@ -48,7 +48,7 @@ impl RunLoop<'_> {
         let attempts = self.state().tasks().iter().flat_map(|task| &task.attempts);
         // An attempt that reports no cost predicts nothing about the next one.
         let is_nothing = |attempt: &&AttemptRun| {
-            attempt.report.cost_usd == Some(0.0) && self.request.config.run.budget.cost.is_some()
+            attempt.report.cost_usd == Some(0.0) && self.request.config.run.budgets.run.cost.is_some()
         };
         let priced = attempts.filter(|attempt| attempt.agent == agent && reports_cost(attempt) && !is_nothing(attempt));
         let costs = priced.map(|attempt| Reservation {
@@ -72,7 +72,7 @@ impl RunLoop<'_> {
 
     /// Returns why the run's budget does not allow a task to start; none if it does. Work that is already verified needs no agent.
     pub(super) fn held_by_budget(&self, task: u32) -> Option<Admission> {
-        let budget = &self.request.config.run.budget;
+        let budget = &self.request.config.run.budgets.run;
         if (budget.cost, budget.tokens) == (None, None) || self.landing.has_unlanded(task) {
             return None;
         }
@@ -121,7 +121,7 @@ impl RunLoop<'_> {
 
     /// Stops starting tasks when the run's budget is spent.
     pub(super) fn check_budget(&mut self) {
-        let budget = &self.request.config.run.budget;
+        let budget = &self.request.config.run.budgets.run;
         if budget.is_open() || self.tasks.schedule.stop().is_some() {
             return;
         }
@@ -147,7 +147,7 @@ impl RunLoop<'_> {
     pub(super) fn over_task_budget_with(&self, attempt: &RunningAttempt, more: &Spent) -> Option<String> {
         let task = self.state().task_of_attempt(&attempt.name, attempt.number);
         let spent = task.map_or_else(|| more.clone(), |task| task.spent.with(more));
-        spent.over(&self.request.config.run.task_budget, BudgetScope::Task)
+        spent.over(&self.request.config.run.budgets.task, BudgetScope::Task)
     }
 
     /// Returns whether nothing starts because the active attempts may use up the remaining ones. An attempt that does not count leaves room
@@ -157,7 +157,7 @@ impl RunLoop<'_> {
         let state = self.state();
         let n_made = state.spent.n_attempts.saturating_add(state.earlier.n_attempts);
         let is_taken = |most: u64| n_made.saturating_add(n_under_way) >= most;
-        n_under_way > 0 && self.request.config.run.budget.attempts.is_some_and(is_taken)
+        n_under_way > 0 && self.request.config.run.budgets.run.attempts.is_some_and(is_taken)
     }
 }
 

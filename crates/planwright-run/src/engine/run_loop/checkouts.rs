@@ -151,7 +151,7 @@ impl RunLoop<'_> {
         let folder = verify::folder(&root, self.snapshot.plan(), attempt.task as usize);
         attempt.location.folder = folder.map_err(|error| CheckoutObstacle::OfTask(error.to_string()))?;
         attempt.location.files_before = self.folders.workplace.files_now();
-        if attempt.location.checkout.is_none() && !self.agents.memory.is_watched(attempt.task) {
+        if attempt.location.checkout.is_none() && !self.folders.watched.contains_key(&attempt.task) {
             let protection = self.protection(attempt.task, &attempt.name);
             let known = self.state().task(&attempt.name).and_then(|run| run.contract.as_ref());
             let known = known.and_then(|contract| contract.watched.as_ref());
@@ -161,7 +161,7 @@ impl RunLoop<'_> {
                 None if protection.is_empty() => WatchedFiles::default(),
                 None => protection.watch(&self.root()),
             };
-            self.agents.memory.watch(attempt.task, watched);
+            self.folders.watched.insert(attempt.task, watched);
         }
         if matches!(self.folders.workplace, WorkLocation::Shared(None)) {
             attempt.location.print_before = self.folder_print();
@@ -185,9 +185,14 @@ impl RunLoop<'_> {
         protection.following_links(&self.root(), patterns).without(expected)
     }
 
+    fn changed_watched(&self, task: u32) -> Vec<String> {
+        let watched = self.folders.watched.get(&task);
+        watched.map_or_else(Vec::new, |files| files.changed(&self.root()))
+    }
+
     /// Returns the files that verify a task and that changed in the shared folder since its first attempt.
     pub(super) fn changed_in_folder(&self, task: u32, name: &str) -> Vec<String> {
-        let changed = self.agents.memory.changed(task, &self.root());
+        let changed = self.changed_watched(task);
         self.protection(task, name).among(&changed)
     }
 
@@ -196,7 +201,7 @@ impl RunLoop<'_> {
         let protection = self.protection(attempt.task, &attempt.name);
         let changed = match candidate {
             Some(candidate) => self.seen_from_workspace(&candidate.replaced),
-            None => self.agents.memory.changed(attempt.task, &self.root()),
+            None => self.changed_watched(attempt.task),
         };
         let mut changed = protection.among(&changed);
         if let Some(candidate) = candidate {
@@ -412,7 +417,7 @@ impl RunLoop<'_> {
             attempt: attempt.number,
             files,
         }))?;
-        Ok(self.request.options.asked.strict_files.then_some(why))
+        Ok(self.request.options.flags.strict_files.then_some(why))
     }
 }
 

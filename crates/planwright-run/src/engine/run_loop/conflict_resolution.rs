@@ -6,14 +6,14 @@ use std::time::Duration;
 use planwright_core::schedule::ScheduleEvent;
 
 use super::super::RunError;
-use super::super::attempt::{AgentEndReason, Checking, RunningAttempt};
-use super::super::landing_site::Replaying;
+use super::super::attempt::{AgentEndReason, AttemptCheck, RunningAttempt};
+use super::super::landing_site::{LandingSite, Replaying};
 use super::super::naming::listed;
 use super::RunLoop;
 use super::checkouts::{short, title_of, words};
 use super::landing::LandingError;
 use super::results::AttemptFailure;
-use crate::git::{Candidate, GitError};
+use crate::git::{Candidate, GitError, TaskCheckout};
 use crate::runs::{ConflictRecord, LandingEndRecord, RunEvent};
 
 /// The size limit of each side's diff in the prompt, in bytes.
@@ -53,7 +53,7 @@ impl RunLoop<'_> {
     pub(super) fn conflicted(
         &mut self,
         mut attempt: RunningAttempt,
-        checking: Box<Checking>,
+        checking: Box<AttemptCheck>,
         candidate: Candidate,
         tip: &str,
     ) -> Result<(), LandingError> {
@@ -77,19 +77,12 @@ impl RunLoop<'_> {
             return Ok(self.interrupted(attempt, None)?);
         }
         let n_before = self.n_resolutions(&attempt);
-        let is_left = n_before < self.request.config.run.retry.resolutions;
-        let own = attempt
-            .location
-            .checkout
-            .clone()
-            .filter(|checkout| checkout.require_identity().is_ok());
-        let brought = match (is_left, own) {
-            (false, _) => None,
-            (true, Some(own)) => Some(site.bring_conflict(&own, &candidate, tip, &conflict)?),
-            (true, None) => {
-                let made = site.make_again(&attempt.name, attempt.number, &candidate)?;
-                Some(site.bring_conflict(&made, &candidate, tip, &conflict)?)
+        let brought = match n_before < self.request.config.run.retry.resolutions {
+            true => {
+                let checkout = checkout_for_conflict(site, &attempt, &candidate)?;
+                Some(site.bring_conflict(&checkout, &candidate, tip, &conflict)?)
             }
+            false => None,
         };
         let resolution = brought.as_ref().map(|_| n_before + 1);
         self.record(RunEvent::Conflicted(ConflictRecord {
@@ -125,7 +118,7 @@ impl RunLoop<'_> {
     fn n_resolutions(&self, attempt: &RunningAttempt) -> u32 {
         let task = self.state().task_of_attempt(&attempt.name, attempt.number);
         let made = task.into_iter().flat_map(|task| &task.attempts);
-        made.filter_map(|attempt| attempt.resolution).max().unwrap_or(0)
+        made.filter_map(|attempt| attempt.landing.resolution).max().unwrap_or(0)
     }
 
     /// Handles a failed attempt to resolve a conflict: the next one gets the same conflict, up to a limit.
@@ -252,6 +245,19 @@ fn fenced(text: &str) -> String {
     }
     let fence = "`".repeat(longest + 1);
     format!("{fence}diff\n{}\n{fence}", text.trim_end())
+}
+
+/// Returns the checkout in which a conflict is resolved: the attempt's own, or a new one if that is gone.
+fn checkout_for_conflict(
+    site: &LandingSite,
+    attempt: &RunningAttempt,
+    candidate: &Candidate,
+) -> Result<TaskCheckout, GitError> {
+    let own = attempt.location.checkout.as_ref();
+    match own.filter(|checkout| checkout.require_identity().is_ok()) {
+        Some(own) => Ok(own.clone()),
+        None => site.make_again(&attempt.name, attempt.number, candidate),
+    }
 }
 
 #[cfg(test)]

@@ -12,12 +12,12 @@ use super::RunLoop;
 use super::reconcile::keeps_output;
 use crate::review::rejection;
 use crate::runs::state::TaskRun;
-use crate::runs::{ApprovalRecord, ControlRequest, RequestRecord, Requests, RunEvent};
+use crate::runs::{ApprovalRecord, ControlRequest, RequestReader, RequestRecord, RunEvent};
 use crate::user::user;
 use crate::worker::StopManner;
 
 pub(super) struct ControlRequests {
-    requests: Requests,
+    requests: RequestReader,
     is_paused: bool,
 }
 
@@ -25,7 +25,7 @@ impl ControlRequests {
     /// Follows the file of requests from its present end.
     pub(super) fn from_now(path: &Path) -> Self {
         ControlRequests {
-            requests: Requests::from_now(path),
+            requests: RequestReader::from_now(path),
             is_paused: false,
         }
     }
@@ -79,7 +79,7 @@ impl RunLoop<'_> {
         self.write_plan()?;
         let named = ask.task.as_deref().and_then(|name| self.snapshot.named(name).ok());
         if let Some(task) = named.filter(|&task| self.phase(task) == Phase::Review) {
-            let by = ask.by.clone().or_else(|| self.request.options.asked.by.clone());
+            let by = ask.by.clone().or_else(|| self.request.options.flags.by.clone());
             let by = by.unwrap_or_else(user);
             match approves {
                 true => self.approved(task, ask, by)?,

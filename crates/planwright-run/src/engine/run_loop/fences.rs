@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use super::super::RunError;
 use super::super::attempt::RunningAttempt;
 use super::super::naming::listed;
-use super::super::shared_guard::{Restored, SharedGuard};
+use super::super::shared_guard::{RestoredPaths, SharedGuard};
 use super::super::state_links::StateLinks;
 use super::RunLoop;
 use super::checkouts::WorkLocation;
@@ -20,7 +20,7 @@ use crate::git::Repository;
 use crate::layout::{PlanKey, STATE_FOLDER};
 use crate::runs::RemarkKind;
 use crate::verify::{self, Check, CheckEnvironment};
-use crate::worker::{Spec, StartError};
+use crate::worker::{ProcessSpec, StartError};
 
 /// How long the run keeps restoring the state of the workspace while a task keeps removing it.
 const RESTORE_PATIENCE: Duration = Duration::from_secs(10);
@@ -55,7 +55,7 @@ impl Fences {
     }
 
     /// Gives a process that is about to start its temporary folder.
-    fn prepare(&mut self, key: u64, spec: &mut Spec) -> Result<(), StartError> {
+    fn prepare(&mut self, key: u64, spec: &mut ProcessSpec) -> Result<(), StartError> {
         spec.give_temporary(&mut self.temporary, key)
     }
 
@@ -110,7 +110,7 @@ impl RunLoop<'_> {
             None => shared_writable(&self.folders.workplace, &self.root()),
         };
         let mut readable = borrowed_objects(&self.folders.workplace);
-        readable.push(attempt.place.prompt());
+        readable.push(attempt.location.place.prompt());
         self.folders.fences.fencing.fence(&ProcessFolders {
             writable: &writable,
             readable: &readable,
@@ -123,7 +123,7 @@ impl RunLoop<'_> {
     pub(super) fn start_process(
         &mut self,
         key: u64,
-        spec: &mut Spec,
+        spec: &mut ProcessSpec,
     ) -> Result<crate::worker::SpawnedProcess, StartError> {
         let started = match self.folders.fences.prepare(key, spec) {
             Ok(()) => self.workers.start(key, spec),
@@ -153,7 +153,7 @@ impl RunLoop<'_> {
             return Ok(());
         };
         let text = serde_json::to_string_pretty(&fence.policy).map_err(io::Error::other)?;
-        write_own(&attempt.place.fence(), format!("{text}\n").as_bytes())
+        write_own(&attempt.location.place.fence(), format!("{text}\n").as_bytes())
     }
 
     /// Records the protected files before a task in the shared folder starts. While others are active, restores their changes instead.
@@ -240,7 +240,7 @@ impl RunLoop<'_> {
             // It is another file now. Without a hard link it can still be restored from memory.
             links.renew(&self.live.place.folder()).unwrap_or_default();
         }
-        let Restored {
+        let RestoredPaths {
             paths,
             failed,
             reported,

@@ -10,11 +10,11 @@ mod budget;
 mod checkouts;
 mod conflict_resolution;
 mod control_requests;
+mod earlier_results;
 mod external_edits;
 mod fallback;
 mod fences;
 mod landing;
-mod memory;
 mod plan_writer;
 mod proposals;
 mod reconcile;
@@ -36,6 +36,7 @@ use planwright_core::plan::State;
 use planwright_core::schedule::{Phase, Schedule, ScheduleAction, ScheduleEvent, ScheduleStatus};
 
 use super::budget::Admission;
+use super::protected::WatchedFiles;
 use super::{PlanSnapshot, PreparedRun, RunError, RunRequest, Watcher};
 use crate::clock;
 use crate::revise::ReviseError;
@@ -49,12 +50,12 @@ use budget::RunClock;
 use checkouts::KeptCheckouts;
 pub(super) use checkouts::WorkLocation;
 use control_requests::ControlRequests;
+use earlier_results::EarlierResults;
 use external_edits::EditWatch;
 use fallback::Fallbacks;
 use fences::Fences;
 pub(super) use fences::{fence_of_command, shared_writable};
 use landing::LandingQueue;
-use memory::Memory;
 use plan_writer::PlanWriter;
 use recorder::Recorder;
 use retry_waits::RetryWaits;
@@ -149,13 +150,15 @@ struct RunAgents {
     chosen: Agents,
     arbiter: ArbiterQuestions,
     fallbacks: Fallbacks,
-    memory: Memory,
+    earlier: EarlierResults,
 }
 
 struct RunFolders {
     workplace: WorkLocation,
     fences: Fences,
     checkouts: KeptCheckouts,
+    /// The files that verify a task, as they were before its first attempt, if tasks share the folder.
+    watched: HashMap<u32, WatchedFiles>,
 }
 
 /// The plan file: the run's updates, and edits by other processes.

@@ -28,7 +28,7 @@ impl RunLoop<'_> {
             );
             return self.remark_kind(Some(attempt.task), RemarkKind::Proposed, text);
         }
-        let accepts = self.request.options.asked.accept_proposals;
+        let accepts = self.request.options.flags.accept_proposals;
         let text = match self.grow(attempt, tasks, !accepts) {
             Err(why) => format!("{} cannot come into the plan: {why}", counted(tasks.len())),
             Ok(()) if accepts => format!("{} came into the plan", counted(tasks.len())),

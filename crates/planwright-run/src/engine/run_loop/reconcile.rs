@@ -189,7 +189,7 @@ impl Reconciliation<'_> {
             let landed = found.found_landing().filter(|_| !found.is_of_ended_run);
             self.result.events.extend(landed.cloned().map(RunEvent::LandingEnded));
             let state = self.snapshot.state(task);
-            match is_said(verbs, name, state, &found.run.changed_at) {
+            match is_said(verbs, name, state, &found.run.plan_file.changed_at) {
                 true => {
                     self.result.events.extend(reviewed(found, name, state));
                     self.result.events.extend(taken_over(found, name, verbs.get(name)));
@@ -324,8 +324,12 @@ pub(super) fn refuse_to_guess(
     let has_result = |task: u32| {
         let found = recovered.task(snapshot.name(task));
         found.is_some_and(|found| {
-            !is_said(&verbs, snapshot.name(task), snapshot.state(task), &found.run.changed_at)
-                && late_result(snapshot, found).is_some()
+            !is_said(
+                &verbs,
+                snapshot.name(task),
+                snapshot.state(task),
+                &found.run.plan_file.changed_at,
+            ) && late_result(snapshot, found).is_some()
         })
     };
     let claims = claims_of(snapshot);
@@ -369,7 +373,8 @@ fn contradicted(
         let found = snapshot.state(task);
         let run = recovered.task(name).map(|found| &found.run);
         // The file may lack the last states of the run.
-        let is_late = run.is_some_and(|run| !run.is_in_plan_file) && matches!(found, State::Pending | State::Running);
+        let is_late =
+            run.is_some_and(|run| !run.plan_file.is_current) && matches!(found, State::Pending | State::Running);
         let may_be_pending = known == State::Running || snapshot.plan().lifecycle.machine.counts_retries;
         let is_open = found == State::Pending && may_be_pending && known != State::Done;
         let holds = found == known || is_late || is_open || is_said(verbs, name, found, since);
@@ -380,7 +385,7 @@ fn contradicted(
 
 /// Returns the result of a task in the last run that the plan file lacks.
 fn late_result(snapshot: &PlanSnapshot, found: &RecoveredTask) -> Option<(Verb, &'static str)> {
-    if found.run.is_in_plan_file {
+    if found.run.plan_file.is_current {
         return None;
     }
     match found.progress() {
@@ -420,7 +425,7 @@ fn taken_over(found: &RecoveredTask, name: &str, last: Option<&LastVerb>) -> Opt
     if found.is_of_ended_run || !was_under_way || found.run.taken_over.is_some() {
         return None;
     }
-    let moved = last?.take_over(name, &found.run.changed_at)?;
+    let moved = last?.take_over(name, &found.run.plan_file.changed_at)?;
     Some(RunEvent::PlanEdited(PlanEditRecord {
         what: format!("another process moved `{}` to {}", visible(name), moved.to),
         moved: vec![moved],

@@ -6,7 +6,7 @@ use planwright_core::plan::{State, Verb};
 use planwright_core::schedule::{Phase, ScheduleEvent};
 
 use super::super::RunError;
-use super::super::attempt::{AgentEndReason, Checking, RunningAttempt};
+use super::super::attempt::{AgentEndReason, AttemptCheck, RunningAttempt};
 use super::super::naming::listed;
 use super::super::status_updates::StatusUpdate;
 use super::RunLoop;
@@ -67,11 +67,11 @@ impl From<&str> for AttemptFailure {
 }
 
 impl RunLoop<'_> {
-    pub(super) fn accept(&mut self, attempt: RunningAttempt, checking: &Checking) -> Result<(), RunError> {
+    pub(super) fn accept(&mut self, attempt: RunningAttempt, checking: &AttemptCheck) -> Result<(), RunError> {
         let task = attempt.task;
         self.attempts.free_slot(&attempt);
         self.check_budget();
-        self.agents.memory.accepted(task);
+        self.agents.earlier.accepted(task);
         self.landing.conflicts.close(task);
         if let Some(moved) = attempt.moved {
             // Another process moved the task, and its state is valid.
@@ -108,7 +108,7 @@ impl RunLoop<'_> {
         self.record(RunEvent::PlanWritten(PlanWriteRecord { tasks, change: None }))
     }
 
-    fn done_update(&self, attempt: &RunningAttempt, checking: &Checking) -> StatusUpdate {
+    fn done_update(&self, attempt: &RunningAttempt, checking: &AttemptCheck) -> StatusUpdate {
         let output = checking.conclusion.output.trim();
         let keeps = keeps_output(self.snapshot.linked()) && !output.is_empty();
         let remarks = checking.conclusion.notes.trim();

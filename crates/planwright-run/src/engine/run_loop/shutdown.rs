@@ -223,7 +223,7 @@ impl RunLoop<'_> {
                 Some(format!("planwright approve {task} -p {plan}"))
             }
             _ if has_failed && self.snapshot.plan().lifecycle.on_failure == OnFailure::Replan => {
-                (!self.request.options.is_last).then(|| format!("planwright replan {plan}"))
+                (!self.request.options.replanning.is_last).then(|| format!("planwright replan {plan}"))
             }
             _ if has_failed && !retries_anyway => Some(words(&["planwright", "run", "--retry-failed"])),
             ScheduleStatus::Stuck if !has_failed => Some(self.way_out().unwrap_or(again)),

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use planwright_core::agent::Conclusion;
 
 use super::super::RunError;
-use super::super::attempt::{AgentEndReason, AttemptPhase, Checking, RunningAttempt, mark_of_attempt};
+use super::super::attempt::{AgentEndReason, AttemptCheck, AttemptPhase, RunningAttempt, mark_of_attempt};
 use super::RunLoop;
 use super::fences::{fence_of_command, shared_writable};
 use super::results::AttemptFailure;
@@ -28,7 +28,7 @@ impl RunLoop<'_> {
         // Only receipts name the commit, and asking git takes longer than many tasks.
         let is_asked = candidate.is_none() && !checks.checks.is_empty();
         let commit = is_asked.then(|| commit_at(&attempt.location.folder)).flatten();
-        let checking = Checking {
+        let checking = AttemptCheck {
             files: conclusion.affected_files.clone(),
             conclusion,
             checks: checks.checks,
@@ -45,7 +45,7 @@ impl RunLoop<'_> {
     /// Returns what verifies a task: its criteria and its type when it first started in this run.
     pub(super) fn checks_of(&self, task: u32, name: &str) -> TaskChecks {
         let rules = &self.request.config.verify;
-        let allows = self.request.options.asked.allow_plan_commands || rules.allow_plan_commands;
+        let allows = self.request.options.flags.allow_plan_commands || rules.allow_plan_commands;
         let run = self
             .state()
             .task(self.snapshot.name(task))
@@ -60,7 +60,7 @@ impl RunLoop<'_> {
     pub(super) fn next_check(
         &mut self,
         mut attempt: RunningAttempt,
-        mut checking: Box<Checking>,
+        mut checking: Box<AttemptCheck>,
     ) -> Result<(), RunError> {
         let folder = attempt.location.folder.clone();
         match self.start_check(&attempt, &mut checking, folder) {
@@ -77,7 +77,7 @@ impl RunLoop<'_> {
     pub(super) fn start_check(
         &mut self,
         attempt: &RunningAttempt,
-        checking: &mut Checking,
+        checking: &mut AttemptCheck,
         folder: PathBuf,
     ) -> Option<u64> {
         if checking.receipts.len() >= checking.checks.len() {
@@ -87,7 +87,7 @@ impl RunLoop<'_> {
         let writable = shared_writable(&self.folders.workplace, &self.root());
         let scene = self.scene(attempt, folder, variables, &writable);
         while let Some(check) = checking.checks.get(checking.receipts.len()) {
-            let log = attempt.place.check(checking.receipts.len() + 1);
+            let log = attempt.location.place.check(checking.receipts.len() + 1);
             match self.start_command(check, &scene, log) {
                 Ok(key) => return Some(key),
                 Err(error) => {
@@ -103,10 +103,10 @@ impl RunLoop<'_> {
         Check::of(command, self.request.config.verify.timeout)
     }
 
-    pub(super) fn keep_receipt(&self, attempt: &RunningAttempt, ended: &EndedProcess, checking: &mut Checking) {
+    pub(super) fn keep_receipt(&self, attempt: &RunningAttempt, ended: &EndedProcess, checking: &mut AttemptCheck) {
         let number = checking.receipts.len();
         if let Some(check) = checking.checks.get(number) {
-            let log = attempt.place.check(number + 1);
+            let log = attempt.location.place.check(number + 1);
             let receipt = verify::receipt(check, ended, &log, checking.commit.clone());
             checking.receipts.push(receipt);
         }
@@ -142,7 +142,7 @@ impl RunLoop<'_> {
         &mut self,
         attempt: RunningAttempt,
         ended: &EndedProcess,
-        mut checking: Box<Checking>,
+        mut checking: Box<AttemptCheck>,
     ) -> Result<(), RunError> {
         if matches!(
             attempt.ending,
@@ -164,7 +164,11 @@ impl RunLoop<'_> {
     }
 
     /// Records the results of a verification. Returns whether everything passed.
-    pub(super) fn record_verified(&mut self, attempt: &RunningAttempt, checking: &Checking) -> Result<bool, RunError> {
+    pub(super) fn record_verified(
+        &mut self,
+        attempt: &RunningAttempt,
+        checking: &AttemptCheck,
+    ) -> Result<bool, RunError> {
         let passed = checking.receipts.iter().all(verify::passed);
         self.record(RunEvent::Verified(VerificationRecord {
             task: attempt.name.clone(),
@@ -176,7 +180,7 @@ impl RunLoop<'_> {
         Ok(passed)
     }
 
-    fn judged(&mut self, attempt: RunningAttempt, checking: Checking) -> Result<(), RunError> {
+    fn judged(&mut self, attempt: RunningAttempt, checking: AttemptCheck) -> Result<(), RunError> {
         if !self.record_verified(&attempt, &checking)? {
             return self.failed(attempt, &AttemptFailure::Verification(checking.receipts), true);
         }

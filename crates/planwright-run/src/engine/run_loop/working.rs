@@ -131,7 +131,8 @@ impl RunLoop<'_> {
                 } = output.conclude(&ended, &attempt.location.result);
                 if let Some(text) = result.filter(|_| attempt.location.checkout.is_some()) {
                     // The checkout's copy is removed with it. This copy is for people, so a failed copy is ignored.
-                    let kept = faults::step("keep result").and_then(|()| keep_result(&attempt.place.result(), &text));
+                    let kept =
+                        faults::step("keep result").and_then(|()| keep_result(&attempt.location.place.result(), &text));
                     kept.ok();
                 }
                 for text in remarks {
@@ -154,16 +155,7 @@ impl RunLoop<'_> {
             let text = format!("the end of its output is not in its log: {error}");
             self.remark(Some(attempt.task), text)?;
         }
-        // Nothing may write to its work any more, not even a process in a session of its own.
-        if ended.was_outlived || attempt.location.checkout.is_some() {
-            self.end_what_is_left(&attempt)?;
-        }
-        // A process without its environment is only known as a child of this process, while no other process is active.
-        let n_ended = self.workers.end_left(LEFTOVER_GRACE);
-        if n_ended > 0 {
-            let text = format!("ended {} that its agent left running", processes(n_ended));
-            self.remark(Some(attempt.task), text)?;
-        }
+        self.end_leftover_processes(&attempt, ended)?;
         attempt.work.reflection.clone_from(&conclusion.reflection);
         if attempt.work.tools.is_empty() {
             let named = conclusion.tools_called.iter().take(MAX_TOOLS);
@@ -181,29 +173,55 @@ impl RunLoop<'_> {
         }
         let mut candidate = None;
         if conclusion.end == AttemptEnd::Done && attempt.ending.is_none() {
-            match self.gather(&attempt, &mut conclusion) {
-                Ok(found) => candidate = found,
-                Err(why) => conclusion.end = AttemptEnd::Failed { why },
-            }
-            let is_taken = conclusion.end == AttemptEnd::Done;
-            attempt.work.is_unchanged = is_taken && self.is_unchanged(&attempt, &conclusion, candidate.as_ref());
-            if attempt.work.is_unchanged && self.request.config.run.no_changes == NoChanges::Fail {
-                let why = "it reported success and changed no file (run.no_changes)".to_owned();
-                conclusion.end = AttemptEnd::Failed { why };
-            }
-            attempt.work.protected = self.changed_protected(&attempt, candidate.as_ref());
-            if let Some(why) = self.report_protected(&attempt)? {
-                conclusion.end = AttemptEnd::Failed { why };
-            }
-            if let Some(why) = self.unresolved(&attempt, candidate.as_ref()) {
-                conclusion.end = AttemptEnd::Failed { why };
-            }
-            if let Some(why) = self.look_for_drift(&attempt, &conclusion)? {
-                conclusion.end = AttemptEnd::Failed { why };
-            }
+            candidate = self.inspect_work(&mut attempt, &mut conclusion)?;
         }
         let verdict = self.verdict(&attempt, ended, &conclusion);
         self.follow_verdict(attempt, ended, conclusion, verdict, candidate)
+    }
+
+    /// Ends the processes that an agent left running: nothing may write to its work any more.
+    fn end_leftover_processes(&mut self, attempt: &RunningAttempt, ended: &EndedProcess) -> Result<(), RunError> {
+        // Not even a process in a session of its own.
+        if ended.was_outlived || attempt.location.checkout.is_some() {
+            self.end_what_is_left(attempt)?;
+        }
+        // A process without its environment is only known as a child of this process, while no other process is active.
+        let n_ended = self.workers.end_left(LEFTOVER_GRACE);
+        if n_ended > 0 {
+            let text = format!("ended {} that its agent left running", processes(n_ended));
+            self.remark(Some(attempt.task), text)?;
+        }
+        Ok(())
+    }
+
+    /// Gathers the files of a successful agent, and fails the attempt for what they lack or must not have. Returns the candidate.
+    fn inspect_work(
+        &mut self,
+        attempt: &mut RunningAttempt,
+        conclusion: &mut Conclusion,
+    ) -> Result<Option<Candidate>, RunError> {
+        let mut candidate = None;
+        match self.gather(attempt, conclusion) {
+            Ok(found) => candidate = found,
+            Err(why) => conclusion.end = AttemptEnd::Failed { why },
+        }
+        let is_taken = conclusion.end == AttemptEnd::Done;
+        attempt.work.is_unchanged = is_taken && self.is_unchanged(attempt, conclusion, candidate.as_ref());
+        if attempt.work.is_unchanged && self.request.config.run.no_changes == NoChanges::Fail {
+            let why = "it reported success and changed no file (run.no_changes)".to_owned();
+            conclusion.end = AttemptEnd::Failed { why };
+        }
+        attempt.work.protected = self.changed_protected(attempt, candidate.as_ref());
+        if let Some(why) = self.report_protected(attempt)? {
+            conclusion.end = AttemptEnd::Failed { why };
+        }
+        if let Some(why) = self.unresolved(attempt, candidate.as_ref()) {
+            conclusion.end = AttemptEnd::Failed { why };
+        }
+        if let Some(why) = self.look_for_drift(attempt, conclusion)? {
+            conclusion.end = AttemptEnd::Failed { why };
+        }
+        Ok(candidate)
     }
 
     /// Reports that an attempt changed files that verify it. Returns the failure, if that fails the task.

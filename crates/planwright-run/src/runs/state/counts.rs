@@ -5,7 +5,7 @@ use super::task::{TaskRun, TaskState};
 
 /// The number of tasks in the log by state, and the number of attempts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
+pub struct TaskCounts {
     pub n_attempts: u64,
     /// How many tasks were accepted without verification by a command.
     pub n_accepted_unverified: u64,
@@ -25,7 +25,7 @@ pub struct Counts {
     pub n_skipped: u64,
 }
 
-impl Counts {
+impl TaskCounts {
     pub(super) fn enter(&mut self, task: &TaskRun) {
         self.of(task).into_iter().flatten().for_each(|count| *count += 1);
     }
@@ -35,7 +35,7 @@ impl Counts {
     }
 
     /// Updates the numbers of a run's end after later decisions. `before` are the earlier counts.
-    pub(super) fn follow(&self, before: &Counts, ended: &mut RunEndRecord) {
+    pub(super) fn follow(&self, before: &TaskCounts, ended: &mut RunEndRecord) {
         let n_all = ended.n_done + ended.n_failed + ended.n_skipped + ended.n_review + ended.n_left;
         let moved = |n: u64, before: u64, after: u64| (n + after).saturating_sub(before);
         ended.n_done = moved(ended.n_done, before.n_done, self.n_done);

@@ -2,46 +2,38 @@
 //!
 //! It is a pure function of the records: no file, no clock, no plan. Records may come in any order that a log can have.
 
+mod apply;
+mod attempt_counts;
 mod counts;
-mod edits;
 mod failures;
 mod task;
+mod task_table;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use super::record::{
-    AgentChoiceRecord, AttemptEndRecord, AttemptRecord, CandidateRecord, ConflictRecord, DriftRecord, FixedSettings,
-    LandingEndRecord, LandingStartRecord, LogCutRecord, MovedTask, Outcome, PlanEditRecord, ProcessStartRecord,
-    RemarkKind, RequestRecord, RetryWaitRecord, RunEndRecord, RunEvent, RunRecord, RunStanding, RunStartRecord, Spent,
-    StopRecord, VerificationRecord,
+    FixedSettings, MovedTask, RemarkKind, RequestRecord, RunEndRecord, RunRecord, RunStanding, RunStartRecord, Spent,
+    StopRecord,
 };
-use crate::clock::milliseconds_of;
-pub use counts::Counts;
-use failures::{end_of, failed_command};
+pub use counts::TaskCounts;
 pub use failures::{failed_commands, verification_failure};
 pub use task::{
-    AgentReport, AttemptCheckout, AttemptLanding, AttemptRun, AttemptTimes, AttemptVerification, TaskRun, TaskState,
-    WorkProgress,
+    AgentReport, AttemptCheckout, AttemptLanding, AttemptProcess, AttemptRun, AttemptTimes, AttemptVerification,
+    TaskInPlanFile, TaskResults, TaskRun, TaskState, WorkProgress,
 };
+use task_table::TaskTable;
 
 /// A run up to the last record that was applied.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RunState {
     /// Its last start or resumption.
     pub begun: Option<RunStartRecord>,
-    pub config: Option<String>,
-    /// The settings that never change, from its first record.
-    pub conditions: Option<FixedSettings>,
-    /// The states of tasks that were not pending at its last start or resumption; none in logs of earlier versions.
-    pub found: Option<BTreeMap<String, String>>,
+    pub settings: RunSettings,
     pub times: RunTimes,
-    pub counts: Counts,
+    pub counts: TaskCounts,
     /// Remarks for the user, oldest first.
     pub remarks: Vec<TimedRemark>,
-    /// The pause request, while it is paused.
-    pub paused: Option<RequestRecord>,
-    /// Why nothing new starts any more.
-    pub stopping: Option<StopRecord>,
+    pub halt: RunHalt,
     /// How it ended; none while it is active, and if it was interrupted.
     pub ended: Option<RunEndRecord>,
     /// The decisions on its reviews after its end, in words.
@@ -52,6 +44,24 @@ pub struct RunState {
     pub earlier: Spent,
     pub from_agents: AgentFindings,
     tasks: TaskTable,
+}
+
+/// The settings that a resumed run keeps.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RunSettings {
+    /// Its configuration, as the text of a file.
+    pub config: Option<String>,
+    /// Those that never change, from its first record.
+    pub fixed: Option<FixedSettings>,
+}
+
+/// Why nothing new starts.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RunHalt {
+    /// The pause request, while the run is paused.
+    pub paused: Option<RequestRecord>,
+    /// Why the run stops: nothing new starts any more.
+    pub stopping: Option<StopRecord>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -71,17 +81,6 @@ pub struct AgentFindings {
     pub discoveries: Vec<String>,
     /// The processes that were started. They may have outlived the run.
     pub processes: Vec<StartedProcess>,
-}
-
-#[derive(Clone, Debug, Default, PartialEq)]
-struct TaskTable {
-    all: Vec<TaskRun>,
-    /// The tasks that are in the plan, by their names.
-    places: HashMap<String, usize>,
-    /// The highest number of an attempt with each name. Another task may get a name; files of attempts keep theirs.
-    highest_attempts: HashMap<String, u32>,
-    /// Whether a task was renamed or removed: an attempt may be recorded with a name that its task no longer has.
-    has_renamed: bool,
 }
 
 /// In milliseconds since 1970.
@@ -139,9 +138,16 @@ impl RunState {
 
     /// Returns the task of an attempt, by the task's name when the attempt started.
     pub fn task_of_attempt(&self, name: &str, number: u32) -> Option<&TaskRun> {
-        self.find_attempt(name, number)
+        self.tasks
+            .find_attempt(name, number)
             .and_then(|at| self.tasks.all.get(at))
             .or_else(|| self.task(name))
+    }
+
+    /// Returns the states of tasks that were not pending at its last start or resumption, by their names now. None in logs of earlier
+    /// versions.
+    pub fn found_states(&self) -> Option<&BTreeMap<String, String>> {
+        self.tasks.found.as_ref()
     }
 
     /// Returns the highest number of an attempt with a name; 0 if there is none.
@@ -151,7 +157,7 @@ impl RunState {
 
     /// Returns how many selected tasks are left: neither done, failed nor skipped, and not in review.
     pub fn n_left(&self) -> u64 {
-        let Counts {
+        let TaskCounts {
             n_done,
             n_failed,
             n_skipped,
@@ -171,64 +177,6 @@ impl RunState {
         spent.n_attempts = spent.n_attempts.saturating_add(open);
         spent.pass(self.times.part.milliseconds());
         spent
-    }
-
-    pub fn apply(&mut self, record: &RunRecord) {
-        let time = record.time.as_str();
-        self.times.last = Some(time.to_owned());
-        if let RunEvent::RunStarted(begun) = &record.event {
-            self.begin(begun, time);
-        }
-        self.times.part.last = milliseconds_of(time).or(self.times.part.last);
-        self.note_decision(&record.event);
-        match &record.event {
-            RunEvent::RunStarted(_) | RunEvent::Other(_) => {}
-            RunEvent::AgentChosen(chosen) => self.choose(chosen, time),
-            RunEvent::AttemptStarting(attempt) => self.start(attempt, time),
-            RunEvent::ProcessStarted(started) => self.process_started(started, time),
-            RunEvent::AttemptEnded(finished) => self.finish(finished, time),
-            RunEvent::Verified(verified) => self.verify(verified, time),
-            RunEvent::PlanWritten(projected) => projected.tasks.iter().for_each(|name| self.mark_in_plan_file(name)),
-            RunEvent::Skipped(skipped) => {
-                let because = skipped.because.clone();
-                self.change(&skipped.task, |task| {
-                    task.skipped_for = Some(because.clone());
-                    task.state = TaskState::Skipped { because };
-                });
-            }
-            RunEvent::Review(review) => self.change_noted(&review.task, time, |task| task.state = TaskState::Review),
-            RunEvent::Approved(approved) => self.change_noted(&approved.task, time, |task| {
-                // A task is done after its work has landed.
-                task.state = match approved.commit {
-                    Some(_) => TaskState::Verifying,
-                    None => TaskState::Done,
-                };
-                task.approved = Some(approved.clone());
-            }),
-            RunEvent::Held(held) => self.change(&held.task, |task| task.held = Some(held.clone())),
-            RunEvent::Paused(asked) => self.paused = Some(asked.clone()),
-            RunEvent::Resumed(_) => self.paused = None,
-            RunEvent::Stopping(stopping) => self.stopping = Some(stopping.clone()),
-            RunEvent::Resting(resting) => self.rest(resting, time),
-            RunEvent::Candidate(candidate) => self.keep_candidate(candidate, time),
-            RunEvent::Conflicted(conflicted) => self.conflict(conflicted, time),
-            RunEvent::LandingStarted(landing) => self.land(landing, time),
-            RunEvent::LandingEnded(merged) => self.merge(merged, time),
-            RunEvent::Drifted(drifted) => self.drift(drifted),
-            RunEvent::PlanEdited(edited) => self.edit(edited, time),
-            RunEvent::Remark(remark) => self.note(TimedRemark {
-                time: time.to_owned(),
-                text: remark.text.clone(),
-                task: remark.task.clone(),
-                kind: remark.kind.clone(),
-            }),
-            RunEvent::LogCut(LogCutRecord { n_bytes, .. }) => {
-                let text = format!("the end of the log was not written whole: {n_bytes} bytes were cut");
-                self.note_text(time, text, None);
-            }
-            RunEvent::RunEnded(ended) => self.end(ended),
-        }
-        self.close_reviews();
     }
 
     /// Marks every active task as interrupted: the process of the run is gone, and its log has no end.
@@ -269,64 +217,6 @@ impl RunState {
         }
     }
 
-    fn begin(&mut self, begun: &RunStartRecord, time: &str) {
-        match self.times.began {
-            None => self.times.began = Some(time.to_owned()),
-            Some(_) => self.times.n_continued += 1,
-        }
-        // The tasks of the earlier process do not run any more.
-        self.close_part();
-        self.interrupt();
-        if let Some(earlier) = &begun.earlier {
-            self.earlier.clone_from(earlier);
-        }
-        self.config = begun.config.clone().or_else(|| self.config.take());
-        self.conditions = self.conditions.take().or_else(|| begun.conditions.clone());
-        self.found.clone_from(&begun.states);
-        self.times.part_began = Some(time.to_owned());
-        self.begun = Some(begun.clone());
-        (self.paused, self.stopping, self.ended) = (None, None, None);
-        self.decided.clear();
-        self.times.part.began = milliseconds_of(time);
-    }
-
-    /// Counts the time of the finished part of the run, and the attempts without a recorded end.
-    fn close_part(&mut self) {
-        self.spent.pass(self.times.part.milliseconds());
-        let last = self.times.part.last;
-        for task in &mut self.tasks.all {
-            self.spent.n_attempts += task.close_all(last);
-        }
-        self.times.part = RunSpan::default();
-    }
-
-    fn end(&mut self, ended: &RunEndRecord) {
-        self.interrupt();
-        // A run that ends has written everything, except for what it names.
-        for task in &mut self.tasks.all {
-            task.is_in_plan_file = !ended.unwritten.contains(&task.task);
-        }
-        let mut ended = ended.clone();
-        if ended.n_review == 0 {
-            // A log of an earlier version counts them in `n_left`.
-            ended.n_review = self.counts.n_review.min(ended.n_left);
-            ended.n_left -= ended.n_review;
-        }
-        self.ended = Some(ended);
-        self.paused = None;
-    }
-
-    /// Records a decision on a review after the end of the run.
-    fn note_decision(&mut self, event: &RunEvent) {
-        if self.ended.is_some() {
-            self.decided.extend(match event {
-                RunEvent::Approved(approved) => Some(format!("`{}` was approved", approved.task)),
-                RunEvent::AttemptEnded(finished) => Some(format!("`{}` was rejected", finished.task)),
-                _ => None,
-            });
-        }
-    }
-
     /// Updates the end of a run whose last review was decided after it.
     fn close_reviews(&mut self) {
         let is_decided = self.counts.n_review == 0;
@@ -358,273 +248,6 @@ impl RunState {
         }
     }
 
-    /// Adds the cost of an arbiter, and the reason if it did not choose.
-    fn choose(&mut self, chosen: &AgentChoiceRecord, time: &str) {
-        self.spent.pay(chosen.cost_usd, chosen.tokens);
-        if let Some(why) = &chosen.why {
-            let text = format!("the arbiter `{}` did not choose: {why}", chosen.arbiter);
-            self.note_text(time, text, Some(chosen.task.clone()));
-        }
-    }
-
-    fn start(&mut self, attempt: &AttemptRecord, time: &str) {
-        self.counts.n_attempts += 1;
-        self.raise(&attempt.task, attempt.attempt);
-        self.change_noted(&attempt.task, time, |task| {
-            task.state = TaskState::Running;
-            task.resting = None;
-            task.skipped_for = None;
-            task.taken_over = None;
-            task.drift.clear();
-            task.contract = attempt.contract.clone().or_else(|| task.contract.take());
-            task.attempts.push(AttemptRun {
-                attempt: attempt.attempt,
-                name: attempt.task.clone(),
-                agent: attempt.agent.clone(),
-                instead_of: attempt.instead_of.clone(),
-                slot: attempt.slot,
-                resolution: attempt.resolution,
-                checkout: AttemptCheckout {
-                    folder: attempt.folder.clone(),
-                    branch: attempt.branch.clone(),
-                    identity: attempt.identity.clone(),
-                    base: attempt.base.clone(),
-                },
-                times: AttemptTimes {
-                    started: time.to_owned(),
-                    ended: None,
-                    is_open: true,
-                    is_timed: true,
-                },
-                ..AttemptRun::default()
-            });
-        });
-    }
-
-    fn process_started(&mut self, started: &ProcessStartRecord, time: &str) {
-        let at = self.place_of_attempt(&started.task, started.attempt);
-        let pid = Some(started.pid);
-        self.change_at(at, |task| {
-            let attempt = task.attempt(&started.task, started.attempt, time);
-            attempt.pid = pid;
-            attempt.fence.clone_from(&started.fence);
-            // An agent works on it again.
-            task.held = None;
-        });
-        self.from_agents
-            .processes
-            .extend(started.start_time.clone().map(|start_time| StartedProcess {
-                pid: started.pid,
-                start_time,
-            }));
-    }
-
-    fn finish(&mut self, finished: &AttemptEndRecord, time: &str) {
-        self.spent.pay(finished.cost_usd, finished.tokens);
-        self.raise(&finished.task, finished.attempt);
-        self.from_agents
-            .discoveries
-            .extend(finished.discoveries.iter().cloned());
-        let at = self.place_of_attempt(&finished.task, finished.attempt);
-        let mut counted = Accepted::default();
-        let mut agent = None;
-        self.change_at(at, |task| {
-            task.spent.pay(finished.cost_usd, finished.tokens);
-            task.pass(&finished.task, finished.attempt, finished.milliseconds, time);
-            let attempt = task.attempt(&finished.task, finished.attempt, time);
-            attempt.times.ended = Some(time.to_owned());
-            attempt.why.clone_from(&finished.why);
-            attempt.report = AgentReport::of(finished);
-            attempt.outcome = Some(finished.outcome.clone());
-            agent = Some(attempt.agent.clone()).filter(|agent| !agent.is_empty());
-            task.state = TaskState::after(&finished.outcome, attempt.verification.passed);
-            task.held = task.held.take().filter(|_| finished.outcome == Outcome::Done);
-            counted = task.finished(&finished.task, finished.attempt, &finished.outcome);
-            task.note(time);
-        });
-        self.count(&counted);
-        if let Some(agent) = agent.filter(|_| finished.outcome == Outcome::RateLimited) {
-            self.limit(agent, finished.limited_for, time);
-        }
-    }
-
-    /// Records until when an agent's provider refuses requests. The last record counts, even without a time.
-    fn limit(&mut self, agent: String, limited_for: Option<u64>, time: &str) {
-        match milliseconds_of(time).zip(limited_for) {
-            Some((at, wait)) => self.from_agents.provider_limits.insert(agent, at.saturating_add(wait)),
-            None => self.from_agents.provider_limits.remove(&agent),
-        };
-    }
-
-    fn verify(&mut self, verified: &VerificationRecord, time: &str) {
-        let at = self.place_of_attempt(&verified.task, verified.attempt);
-        let mut counted = Accepted::default();
-        self.change_at(at, |task| {
-            task.note(time);
-            let attempt = task.attempt(&verified.task, verified.attempt, time);
-            attempt.verification = AttemptVerification {
-                passed: Some(verified.passed),
-                at: Some(time.to_owned()),
-                receipts: verified.receipts.clone(),
-                unverified: verified.unverified.clone(),
-            };
-            if !verified.passed {
-                attempt.why = attempt.why.take().or_else(|| failed_command(verified));
-            }
-            // A failed verification is a failed attempt.
-            let state = match (&attempt.outcome, verified.passed) {
-                // Work for a branch is done after it has landed.
-                (Some(Outcome::Done), true)
-                    if attempt.checkout.branch.is_some() && attempt.landing.merged.is_none() =>
-                {
-                    TaskState::Verifying
-                }
-                (Some(Outcome::Done), true) => TaskState::Done,
-                (Some(Outcome::Done), false) => {
-                    attempt.outcome = Some(Outcome::Failed);
-                    TaskState::Failed
-                }
-                (Some(_), _) => return,
-                (None, _) => TaskState::Verifying,
-            };
-            // A task that waits for review was verified before that.
-            if task.state != TaskState::Review {
-                task.state = state;
-            }
-            counted = task.verified(verified);
-        });
-        self.count(&counted);
-    }
-
-    fn keep_candidate(&mut self, candidate: &CandidateRecord, time: &str) {
-        let at = self.place_of_attempt(&candidate.task, candidate.attempt);
-        self.change_at(at, |task| {
-            let attempt = task.attempt(&candidate.task, candidate.attempt, time);
-            attempt.landing.candidate = Some(candidate.clone());
-            task.held = None;
-        });
-    }
-
-    fn land(&mut self, landing: &LandingStartRecord, time: &str) {
-        let at = self.place_of_attempt(&landing.task, landing.attempt);
-        self.change_at(at, |task| {
-            let attempt = task.attempt(&landing.task, landing.attempt, time);
-            attempt.landing.begun = Some(landing.clone());
-        });
-    }
-
-    fn conflict(&mut self, conflicted: &ConflictRecord, time: &str) {
-        let at = self.place_of_attempt(&conflicted.task, conflicted.attempt);
-        let mut counted = Accepted::default();
-        self.change_at(at, |task| {
-            let attempt = task.attempt(&conflicted.task, conflicted.attempt, time);
-            attempt.landing.conflict = Some(Box::new(conflicted.clone()));
-            task.state = TaskState::Resting;
-            counted = task.conflicted(&conflicted.task, conflicted.attempt);
-        });
-        self.count(&counted);
-    }
-
-    fn merge(&mut self, merged: &LandingEndRecord, time: &str) {
-        let at = self.place_of_attempt(&merged.task, merged.attempt);
-        let mut counted = Accepted::default();
-        self.change_at(at, |task| {
-            task.note(time);
-            let attempt = task.attempt(&merged.task, merged.attempt, time);
-            attempt.landing.merged = Some(merged.clone());
-            let is_done =
-                merged.passed && attempt.outcome == Some(Outcome::Done) && attempt.verification.passed == Some(true);
-            if is_done && task.state != TaskState::Review {
-                task.state = TaskState::Done;
-            }
-            let attempt = task.attempt(&merged.task, merged.attempt, time);
-            if !merged.passed {
-                attempt.why = merged.why.clone().or_else(|| attempt.why.take());
-                attempt.outcome = Some(Outcome::Failed);
-                task.state = TaskState::Failed;
-            }
-            counted = task.merged(merged);
-        });
-        self.count(&counted);
-    }
-
-    fn rest(&mut self, resting: &RetryWaitRecord, time: &str) {
-        self.change(&resting.task, |task| {
-            task.state = TaskState::Resting;
-            task.resting = Some((resting.clone(), time.to_owned()));
-            if !task.attempts.is_empty() {
-                task.note(time);
-            }
-        });
-    }
-
-    fn drift(&mut self, drifted: &DriftRecord) {
-        let at = self.place_of_attempt(&drifted.task, drifted.attempt);
-        self.change_at(at, |task| task.drift.clone_from(&drifted.files));
-    }
-
-    fn edit(&mut self, edited: &PlanEditRecord, time: &str) {
-        self.note_text(time, edited_text(edited), None);
-        self.rename(edited);
-        for moved in &edited.moved {
-            let is_under_way = |at: &usize| {
-                use TaskState::{Interrupted, Resting, Review, Running, Stopped, Verifying};
-                // A resumed run records what happened to its interrupted tasks in the meantime.
-                matches!(
-                    self.tasks.all[*at].state,
-                    Running | Verifying | Resting | Review | Interrupted | Stopped
-                )
-            };
-            if let Some(at) = self.tasks.places.get(&moved.task).copied().filter(is_under_way) {
-                self.change_at(at, |task| task.taken_over = Some(moved.clone()));
-            }
-        }
-    }
-
-    /// Records that the plan file has this run's state of a task.
-    fn mark_in_plan_file(&mut self, name: &str) {
-        if let Some(at) = self.tasks.places.get(name) {
-            self.tasks.all[*at].is_in_plan_file = true;
-        }
-    }
-
-    fn count(&mut self, counted: &Accepted) {
-        self.spent.n_attempts += counted.n_attempts;
-        self.counts.n_accepted_unverified += counted.n_unverified;
-    }
-
-    fn raise(&mut self, name: &str, number: u32) {
-        let highest = self.tasks.highest_attempts.entry(name.to_owned()).or_default();
-        *highest = number.max(*highest);
-    }
-
-    fn note_text(&mut self, time: &str, text: String, task: Option<String>) {
-        self.note(TimedRemark {
-            time: time.to_owned(),
-            text,
-            task,
-            kind: None,
-        });
-    }
-
-    fn note(&mut self, noted: TimedRemark) {
-        self.remarks.push(noted);
-    }
-
-    /// Changes a task, and adds it if it is missing.
-    fn change(&mut self, name: &str, how: impl FnOnce(&mut TaskRun)) {
-        let at = self.place_of(name);
-        self.change_at(at, how);
-    }
-
-    /// Changes a task, and records that the plan file lacks the change.
-    fn change_noted(&mut self, name: &str, time: &str, how: impl FnOnce(&mut TaskRun)) {
-        self.change(name, |task| {
-            how(task);
-            task.note(time);
-        });
-    }
-
     /// Changes a task and updates the counts: the one place where states change.
     fn change_at(&mut self, at: usize, how: impl FnOnce(&mut TaskRun)) {
         let Some(task) = self.tasks.all.get_mut(at) else {
@@ -640,20 +263,6 @@ impl RunState {
     }
 }
 
-/// What a finished attempt adds to the sums of its run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Accepted {
-    n_attempts: u64,
-    n_unverified: u64,
-}
-
 fn between(began: Option<u64>, ended: Option<u64>) -> u64 {
     began.zip(ended).map_or(0, |(began, ended)| ended.saturating_sub(began))
-}
-
-fn edited_text(edited: &PlanEditRecord) -> String {
-    match edited.tasks.as_slice() {
-        [] => format!("the plan file was changed: {}", edited.what),
-        tasks => format!("the plan file was changed: {} ({})", edited.what, tasks.join(", ")),
-    }
 }

@@ -4,6 +4,7 @@ use super::super::record::{
     ApprovalRecord, AttemptEndRecord, CandidateRecord, ConflictRecord, LandingEndRecord, LandingStartRecord, MovedTask,
     Outcome, Receipt, RetryWaitRecord, Spent, UnlandedWorkRecord, VerificationContract,
 };
+use super::failures::end_of;
 use crate::clock::milliseconds_of;
 
 /// How many attempts back the attempt of a record is searched.
@@ -15,29 +16,59 @@ pub struct TaskRun {
     pub task: String,
     pub state: TaskState,
     pub attempts: Vec<AttemptRun>,
-    /// The files that it touched and does not declare.
-    pub drift: Vec<String>,
     pub approved: Option<ApprovalRecord>,
     /// Finished work that waits for a review, or for the run that lands it.
     pub held: Option<Box<UnlandedWorkRecord>>,
     /// The length of its wait before the next attempt, since when, and why.
     pub resting: Option<(RetryWaitRecord, String)>,
-    /// The output of its last attempt that was accepted.
-    pub output: Option<String>,
-    /// Why its last attempt failed; none after an attempt that was accepted.
-    pub failure: Option<String>,
+    pub results: TaskResults,
     /// The failed task that caused its skip; none after its next attempt started.
     pub skipped_for: Option<String>,
-    /// Whether the plan file has this run's state of the task.
-    pub is_in_plan_file: bool,
-    pub changed_at: String,
+    pub plan_file: TaskInPlanFile,
     /// What its attempts spent. An attempt counts when it ends.
     pub spent: Spent,
     /// The verb of another process that moved it while the run worked on it; none after its next attempt started.
     pub taken_over: Option<MovedTask>,
-    pub is_removed: bool,
     /// What verifies it; none before its first attempt, and in logs of earlier versions.
     pub contract: Option<VerificationContract>,
+}
+
+/// What the attempts at a task left for the prompts of others and of its next one.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TaskResults {
+    /// The output of its last attempt that was accepted.
+    pub output: Option<String>,
+    /// Why its last attempt failed; none after an attempt that was accepted.
+    pub failure: Option<String>,
+    /// The files that its last attempt touched and that it does not declare.
+    pub drift: Vec<String>,
+}
+
+impl TaskResults {
+    /// Takes the output of an accepted attempt. An empty one does not replace an earlier one.
+    pub(super) fn accept(&mut self, output: Option<&str>) {
+        if let Some(output) = output.map(str::trim).filter(|output| !output.is_empty()) {
+            self.output = Some(output.to_owned());
+        }
+        self.failure = None;
+    }
+
+    pub(super) fn fail(&mut self, why: Option<&str>) {
+        if let Some(why) = why {
+            self.failure = Some(end_of(why));
+        }
+    }
+}
+
+/// What the plan file has of a task.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TaskInPlanFile {
+    /// Whether it has this run's state of the task.
+    pub is_current: bool,
+    /// When that state last changed.
+    pub changed_at: String,
+    /// Whether the task is not in the plan any more.
+    pub is_removed: bool,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -84,21 +115,25 @@ pub struct AttemptRun {
     pub agent: String,
     /// The agent that it replaces, if any.
     pub instead_of: Option<String>,
-    /// Its slot, from 1; 0 if the log has none.
-    pub slot: u32,
-    /// The number of the attempt to resolve conflicts of the task.
-    pub resolution: Option<u32>,
+    pub process: AttemptProcess,
     pub checkout: AttemptCheckout,
     pub times: AttemptTimes,
-    pub pid: Option<u32>,
-    /// The mode of its fence; none if it is not fenced.
-    pub fence: Option<String>,
     /// Its result; none while it runs.
     pub outcome: Option<Outcome>,
     pub why: Option<String>,
     pub report: AgentReport,
     pub verification: AttemptVerification,
     pub landing: AttemptLanding,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AttemptProcess {
+    /// The slot of the attempt, from 1; 0 if the log has none.
+    pub slot: u32,
+    /// None before it starts.
+    pub pid: Option<u32>,
+    /// The mode of its fence; none if it is not fenced.
+    pub fence: Option<String>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -152,6 +187,8 @@ pub struct AttemptVerification {
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct AttemptLanding {
+    /// The number of the attempt to resolve conflicts of the task.
+    pub resolution: Option<u32>,
     /// The work of the agent, as a commit.
     pub candidate: Option<CandidateRecord>,
     pub begun: Option<LandingStartRecord>,

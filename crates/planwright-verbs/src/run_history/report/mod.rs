@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use planwright_run::git::{Diffstat, Repository};
-use planwright_run::runs::state::{Counts, RunState, TaskRun, TaskState};
+use planwright_run::runs::state::{RunState, TaskCounts, TaskRun, TaskState};
 use planwright_run::shell::argument;
 use serde::Serialize;
 
@@ -299,7 +299,7 @@ impl RunReport {
             replan: (ended.is_some() && !setting.is_derived)
                 .then(|| setting.plan_command("replan"))
                 .filter(|_| run_state.tasks().iter().any(|task| task.state == TaskState::Failed)),
-            paused: run_state.paused.is_some(),
+            paused: run_state.halt.paused.is_some(),
             later_run: None,
         }
     }
@@ -391,10 +391,10 @@ fn unverified_criteria(run_state: &RunState) -> Vec<CriteriaReport> {
 }
 
 fn drift(run_state: &RunState) -> Vec<DriftReport> {
-    let drifted = run_state.tasks().iter().filter(|task| !task.drift.is_empty());
+    let drifted = run_state.tasks().iter().filter(|task| !task.results.drift.is_empty());
     let drifted = drifted.map(|task| DriftReport {
         task: task.task.clone(),
-        files: task.drift.clone(),
+        files: task.results.drift.clone(),
     });
     drifted.collect()
 }
@@ -421,7 +421,7 @@ pub fn log_command(setting: &Setting, task: &TaskRun) -> String {
 }
 
 fn landed(setting: &Setting, run_state: &RunState) -> Option<LandedReport> {
-    let conditions = run_state.conditions.as_ref()?;
+    let conditions = run_state.settings.fixed.as_ref()?;
     let has_landed = |task: &&TaskRun| task.landed().is_some_and(|merged| merged.commit.is_some());
     let tasks = run_state.tasks().iter().filter(has_landed).count();
     // The branch began with work of earlier runs.
@@ -447,7 +447,7 @@ fn landed(setting: &Setting, run_state: &RunState) -> Option<LandedReport> {
 impl CountsReport {
     /// The record of the run's end takes precedence over the sums of its records: it knows the whole plan.
     fn new(run_state: &RunState) -> Self {
-        let Counts {
+        let TaskCounts {
             n_done,
             n_failed,
             n_skipped,
@@ -484,7 +484,7 @@ fn checkout_of(task: &TaskRun) -> Option<String> {
 /// Returns the sizes of a run's commits; empty if git cannot answer.
 pub fn diffstats(root: &Path, run_state: &RunState) -> BTreeMap<String, Diffstat> {
     let stats = || {
-        let conditions = run_state.conditions.as_ref()?;
+        let conditions = run_state.settings.fixed.as_ref()?;
         let last = run_state.last_landed_commit()?;
         let repository = Repository::around(root).ok().flatten()?;
         let tip = repository.tip(&conditions.branch).ok().flatten();

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::ValueEnum;
 use planwright_verbs::Result;
-use planwright_verbs::run_plan::{AskedRun, RunPlanRequest, TaskSelection};
+use planwright_verbs::run_plan::{RunFlags, RunPlanRequest, TaskSelection};
 
 use super::super::answers;
 use super::super::plan_arg::PlanArgument;
@@ -208,7 +208,7 @@ impl Args {
                 max_tasks: self.max_tasks,
                 retry_failed: self.retry_failed,
             },
-            asked: AskedRun {
+            flags: RunFlags {
                 agent: self.agent.clone(),
                 arbiter: self.arbiter.clone(),
                 fail_fast: self.fail_fast,

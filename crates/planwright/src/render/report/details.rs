@@ -84,11 +84,11 @@ fn one(page: &ReportPage<'_>, (ix, row, task): (usize, &ReportRow<'_>, &TaskRun)
         text(row.title),
         ix + 1
     );
-    if !task.drift.is_empty() {
+    if !task.results.drift.is_empty() {
         let _ = writeln!(
             out,
             "<p class=\"drift\">Touched what its plan does not name: {}</p>",
-            files(&task.drift)
+            files(&task.results.drift)
         );
     }
     for one in &task.attempts {
@@ -142,7 +142,7 @@ fn attempt(page: &ReportPage<'_>, one: &AttemptRun, out: &mut String) {
     let shown = |words: &Option<String>| words.as_deref().map(|words| text(words).into_owned());
     fact("Why", shown(&one.why));
     fact("Agent", Some(text(&one.agent).into_owned()));
-    fact("Slot", (one.slot > 0).then(|| one.slot.to_string()));
+    fact("Slot", (one.process.slot > 0).then(|| one.process.slot.to_string()));
     fact("Took", one.took().map(duration));
     fact("Exit", shown(&one.report.exit));
     fact("Cost", one.report.cost_usd.map(money));

@@ -183,7 +183,7 @@ impl<'a> ReportPage<'a> {
             1 => words += ", continued once",
             n => words += &format!(", continued {n} times"),
         }
-        if let Some(paused) = &run_state.paused {
+        if let Some(paused) = &run_state.halt.paused {
             let why = paused.why.as_deref().map(|why| format!(": {}", text(why)));
             words += &format!(". Paused{}", why.unwrap_or_default());
         }

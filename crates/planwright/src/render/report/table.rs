@@ -109,11 +109,11 @@ fn notes(task: &TaskRun) -> String {
         let by = approved.by.as_deref().map(|by| format!(" by {}", text(by)));
         notes.push(format!("approved{}", by.unwrap_or_default()));
     }
-    if !task.drift.is_empty() {
-        let files = attribute(&task.drift.join(", "));
+    if !task.results.drift.is_empty() {
+        let files = attribute(&task.results.drift.join(", "));
         notes.push(format!(
             "<span class=\"drift\" title=\"{files}\">drift: {}</span>",
-            listed(&task.drift)
+            listed(&task.results.drift)
         ));
     }
     if let Some(files) = task

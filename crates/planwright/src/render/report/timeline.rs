@@ -69,8 +69,8 @@ fn by_slots(page: &ReportPage<'_>) -> Option<Rows> {
     let mut n_slots = 0;
     for (ix, row) in page.rows.iter().enumerate() {
         for attempt in row.task.iter().flat_map(|task| &task.attempts) {
-            n_slots = n_slots.max(attempt.slot);
-            let at = (attempt.slot as usize).saturating_sub(1);
+            n_slots = n_slots.max(attempt.process.slot);
+            let at = (attempt.process.slot as usize).saturating_sub(1);
             bars.extend(bar(page, at, ix, attempt));
         }
     }

@@ -164,7 +164,7 @@ impl Canvas<'_> {
             2 => "Ctrl-C again ends them at once",
             _ => "",
         };
-        let what = match (&run_state.stopping, &run_state.paused) {
+        let what = match (&run_state.halt.stopping, &run_state.halt.paused) {
             _ if n_interrupts > 1 => format!("ending {running}"),
             (Some(stopping), _) => format!("stopping, {running} still at work: {}", stopping_words(stopping)),
             (None, _) if n_interrupts == 1 => format!("stopping, {running} still at work"),
@@ -172,7 +172,7 @@ impl Canvas<'_> {
             (None, None) => return None,
         };
         // A run that stops for another reason than the keyboard is past the first step.
-        let next = match (&run_state.stopping, n_interrupts) {
+        let next = match (&run_state.halt.stopping, n_interrupts) {
             (Some(_), 0) => "Ctrl-C twice ends them",
             _ => next,
         };

@@ -121,7 +121,8 @@ impl Progress {
 
     /// Estimates the remaining time of a run from the duration of its attempts so far; none if too little is known.
     pub(crate) fn remaining(&self, now: Moment) -> Option<u64> {
-        let is_held = self.run_state.paused.is_some() || self.run_state.stopping.is_some() || self.n_interrupts > 0;
+        let is_held =
+            self.run_state.halt.paused.is_some() || self.run_state.halt.stopping.is_some() || self.n_interrupts > 0;
         // A task that waits for another attempt may wait for hours, and may need more than one.
         if self.n_ended < 2 || is_held || !self.resting.is_empty() || self.run_state.ended.is_some() {
             return None;

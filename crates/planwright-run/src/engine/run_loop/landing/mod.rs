@@ -6,7 +6,7 @@ mod slot_checks;
 use std::time::Duration;
 
 use super::super::RunError;
-use super::super::attempt::{AgentEndReason, Checking, RunningAttempt};
+use super::super::attempt::{AgentEndReason, AttemptCheck, RunningAttempt};
 use super::super::landing_site::{CommitAttribution, Replayed, Replaying};
 use super::super::naming::listed;
 use super::RunLoop;
@@ -31,7 +31,7 @@ impl RunLoop<'_> {
     pub(super) fn land(
         &mut self,
         attempt: RunningAttempt,
-        checking: Box<Checking>,
+        checking: Box<AttemptCheck>,
         candidate: Candidate,
     ) -> Result<(), RunError> {
         let weight = self.weight_of(attempt.task);

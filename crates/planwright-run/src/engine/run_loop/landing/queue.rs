@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use planwright_core::plan::State;
 
-use super::super::super::attempt::{AgentEndReason, Checking, RunningAttempt};
+use super::super::super::attempt::{AgentEndReason, AttemptCheck, RunningAttempt};
 use super::super::super::landing_site::Replayed;
 use super::super::super::recovery::UnlandedWork;
 use super::super::conflict_resolution::Conflicts;
@@ -31,7 +31,7 @@ pub(in super::super) struct LandingQueue {
 
 pub(super) struct QueuedCandidate {
     pub(super) attempt: RunningAttempt,
-    pub(super) checking: Box<Checking>,
+    pub(super) checking: Box<AttemptCheck>,
     pub(super) candidate: Candidate,
     /// The length of the chain of tasks that wait for it: longer chains go first.
     pub(super) weight: u64,
@@ -103,13 +103,17 @@ impl QueuedCandidate {
             None => {
                 let n_receipts = self.checking.receipts.len();
                 let check = self.checking.checks.get(n_receipts)?;
-                Some((check.clone(), self.attempt.place.check(n_receipts + 1)))
+                Some((check.clone(), self.attempt.location.place.check(n_receipts + 1)))
             }
         }
     }
 
     pub(super) fn setup_log(&self, n_set_up: usize) -> PathBuf {
-        self.attempt.place.check(n_set_up + 1).with_extension("setup.log")
+        self.attempt
+            .location
+            .place
+            .check(n_set_up + 1)
+            .with_extension("setup.log")
     }
 
     /// Returns whether it was replayed onto a tree, successfully or not.

@@ -59,17 +59,8 @@ impl RunLoop<'_> {
             Some(slot) => slot,
             None => site.take_slot()?,
         };
-        let prepared = site.prepare(&slot, &replayed.commit)?;
-        let is_configured = self.request.config.run.checkouts.setup.is_some();
-        let setup = match prepared.is_fresh || is_configured {
-            true => site
-                .preparation()
-                .setup
-                .iter()
-                .map(|command| self.setup_check(command))
-                .collect(),
-            false => Vec::new(),
-        };
+        let setup = site.prepare(&slot, &replayed.commit)?.iter();
+        let setup = setup.map(|command| self.setup_check(command)).collect();
         self.next_command(at, slot, setup, 0)
     }
 
@@ -97,10 +88,7 @@ impl RunLoop<'_> {
                 return Ok(());
             }
         };
-        let variables = site
-            .environment(std::env::vars_os(), &slot.path())
-            .into_iter()
-            .chain(slot.environment());
+        let variables = site.slot_environment(&slot);
         let scene = self.scene(&self.landing.queue[at].attempt, folder, variables, &[slot.path()]);
         let mut n_set_up = n_set_up;
         loop {
@@ -212,7 +200,7 @@ impl RunLoop<'_> {
         }
         let number = entry.checking.receipts.len();
         if let Some(check) = entry.checking.checks.get(number) {
-            let log = entry.attempt.place.check(number + 1);
+            let log = entry.attempt.location.place.check(number + 1);
             let receipt = verify::receipt(check, ended, &log, entry.checking.commit.clone());
             entry.checking.receipts.push(receipt);
         }

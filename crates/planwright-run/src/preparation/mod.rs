@@ -1,5 +1,7 @@
 //! Prepares a new checkout: copies files that git does not track, and runs setup commands. Does not know plans.
 
+mod slot;
+
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
@@ -10,6 +12,8 @@ use crate::faults;
 use crate::files::{read_text, symlink};
 use crate::git::{GitError, Repository, is_repository_variable};
 use crate::programs::program;
+
+pub use slot::SlotError;
 
 /// Files with settings of a developer's machine, which projects do not commit.
 const SETTINGS_FILES: &[&str] = &[
@@ -47,6 +51,8 @@ pub struct Preparation {
     pub mixed: Vec<String>,
     /// Commands to run in the root of the workspace, one after another.
     pub setup: Vec<Command>,
+    /// Whether the configuration has the commands: then they also run in checkouts that were set up before.
+    pub is_setup_configured: bool,
     /// The virtual environment that the commands may create, relative to the root of the workspace.
     pub virtual_environment: &'static str,
     pub remarks: Vec<String>,
@@ -83,6 +89,7 @@ impl Default for Preparation {
             copy: Vec::new(),
             mixed: Vec::new(),
             setup: Vec::new(),
+            is_setup_configured: false,
             virtual_environment: VIRTUAL_ENVIRONMENTS[0],
             remarks: Vec::new(),
         }
@@ -98,7 +105,10 @@ impl Preparation {
             None => prepared.copy = usual_copies(repository, root)?,
         }
         match &config.checkouts.setup {
-            Some(commands) => prepared.setup.clone_from(commands),
+            Some(commands) => {
+                prepared.setup.clone_from(commands);
+                prepared.is_setup_configured = true;
+            }
             None => prepared.set_up_python(root),
         }
         Ok(prepared)
@@ -191,7 +201,7 @@ impl Preparation {
 
     /// Removes outdated copies from a checkout that was used before: those that are no longer copied, or have changed. `record` is the file
     /// that lists the copies. Files that git tracks there are checked out afterwards.
-    pub fn remove_outdated(&self, root: &Path, checkout: &Path, record: &Path) -> io::Result<()> {
+    fn remove_outdated(&self, root: &Path, checkout: &Path, record: &Path) -> io::Result<()> {
         let before: Vec<(String, String)> = read_text(record)
             .unwrap_or_default()
             .lines()
@@ -205,7 +215,7 @@ impl Preparation {
     }
 
     /// Copies the missing files into a checkout that was used before, and records that.
-    pub fn copy_again(&self, root: &Path, checkout: &Path, record: &Path) -> io::Result<()> {
+    fn copy_again(&self, root: &Path, checkout: &Path, record: &Path) -> io::Result<()> {
         self.copy_into(root, checkout)?;
         let stamps = self.stamps(root);
         let lines: Vec<String> = stamps.iter().map(|(path, stamp)| format!("{stamp} {path}\n")).collect();

@@ -1,75 +1,22 @@
-//! Finds the task of a record, even after an edit of the plan renamed tasks.
+//! Counts the attempts of a task and what they spent, each once.
 
-use super::super::record::{LandingEndRecord, Outcome, PlanEditRecord, VerificationRecord};
+use super::super::record::{LandingEndRecord, Outcome, VerificationRecord};
 use super::task::TaskRun;
-use super::{Accepted, RunState, between, end_of, verification_failure};
+use super::{between, verification_failure};
 use crate::clock::milliseconds_of;
 
-impl RunState {
-    /// Returns the index of a task of the plan, and adds the task if it is missing.
-    pub(super) fn place_of(&mut self, name: &str) -> usize {
-        if let Some(at) = self.tasks.places.get(name) {
-            return *at;
-        }
-        self.tasks.all.push(TaskRun::new(name));
-        self.tasks.places.insert(name.to_owned(), self.tasks.all.len() - 1);
-        self.tasks.all.len() - 1
-    }
-
-    /// Returns the index of an attempt's task. Records of an attempt have the name of the task when the attempt started.
-    pub(super) fn place_of_attempt(&mut self, name: &str, number: u32) -> usize {
-        match self.find_attempt(name, number) {
-            Some(at) => at,
-            None => self.place_of(name),
-        }
-    }
-
-    pub(super) fn find_attempt(&self, name: &str, number: u32) -> Option<usize> {
-        let has = |at: &usize| self.tasks.all[*at].find(name, number).is_some();
-        let by_name = self.tasks.places.get(name).copied();
-        match by_name.filter(has) {
-            Some(at) => Some(at),
-            None if self.tasks.has_renamed => (0..self.tasks.all.len()).rev().find(has),
-            None => None,
-        }
-    }
-
-    /// Follows an edit of the plan: tasks keep their attempts under their new names.
-    pub(super) fn rename(&mut self, edited: &PlanEditRecord) {
-        if edited.renamed.is_empty() && edited.removed.is_empty() {
-            return;
-        }
-        self.tasks.has_renamed = true;
-        if let Some(states) = &mut self.found {
-            for name in &edited.removed {
-                states.remove(name);
-            }
-            let renamed = edited.renamed.iter();
-            let renamed = renamed.filter_map(|renamed| Some((renamed.to.clone(), states.remove(&renamed.from)?)));
-            let renamed: Vec<(String, String)> = renamed.collect();
-            states.extend(renamed);
-        }
-        for name in &edited.removed {
-            if let Some(at) = self.tasks.places.remove(name) {
-                self.tasks.all[at].is_removed = true;
-            }
-        }
-        // Tasks may have exchanged their names: all names are removed before any is set.
-        let renamed = edited.renamed.iter();
-        let found = renamed.filter_map(|renamed| Some((renamed.to.clone(), self.tasks.places.remove(&renamed.from)?)));
-        let found: Vec<(String, usize)> = found.collect();
-        for (name, at) in found {
-            self.tasks.all[at].task.clone_from(&name);
-            self.tasks.places.insert(name, at);
-        }
-    }
+/// What a finished attempt adds to the sums of its run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct CountedAttempts {
+    pub(super) n_attempts: u64,
+    pub(super) n_unverified: u64,
 }
 
 impl TaskRun {
     /// Records that the plan file lacks a change.
     pub(super) fn note(&mut self, time: &str) {
-        self.is_in_plan_file = false;
-        time.clone_into(&mut self.changed_at);
+        self.plan_file.is_current = false;
+        time.clone_into(&mut self.plan_file.changed_at);
     }
 
     pub(super) fn n_open(&self) -> u64 {
@@ -112,7 +59,7 @@ impl TaskRun {
 
     /// Handles the end of an attempt's agent. A successful attempt is complete after its verification, and after its landing if it has a
     /// branch.
-    pub(super) fn finished(&mut self, name: &str, number: u32, outcome: &Outcome) -> Accepted {
+    pub(super) fn finished(&mut self, name: &str, number: u32, outcome: &Outcome) -> CountedAttempts {
         match outcome {
             Outcome::Done => self.accept_if_done(name, number),
             Outcome::Failed | Outcome::Stopped | Outcome::Other(_) => {
@@ -124,7 +71,7 @@ impl TaskRun {
         }
     }
 
-    pub(super) fn verified(&mut self, verified: &VerificationRecord) -> Accepted {
+    pub(super) fn verified(&mut self, verified: &VerificationRecord) -> CountedAttempts {
         match verified.passed {
             true => self.accept_if_done(&verified.task, verified.attempt),
             false => {
@@ -134,7 +81,7 @@ impl TaskRun {
         }
     }
 
-    pub(super) fn merged(&mut self, merged: &LandingEndRecord) -> Accepted {
+    pub(super) fn merged(&mut self, merged: &LandingEndRecord) -> CountedAttempts {
         match merged.passed {
             true => self.accept(&merged.task, merged.attempt),
             false => self.fail(&merged.task, merged.attempt, merged.why.clone()),
@@ -142,12 +89,12 @@ impl TaskRun {
     }
 
     /// Handles a conflict of an attempt with landed work. The attempt does not count: the one that resolves the conflict does.
-    pub(super) fn conflicted(&mut self, name: &str, number: u32) -> Accepted {
+    pub(super) fn conflicted(&mut self, name: &str, number: u32) -> CountedAttempts {
         self.close(name, number, false)
     }
 
     /// Accepts an attempt that is verified and has nothing to land.
-    fn accept_if_done(&mut self, name: &str, number: u32) -> Accepted {
+    fn accept_if_done(&mut self, name: &str, number: u32) -> CountedAttempts {
         let attempt = self.find(name, number).and_then(|at| self.attempts.get(at));
         let is_done = attempt.is_some_and(|attempt| {
             attempt.outcome == Some(Outcome::Done)
@@ -156,42 +103,38 @@ impl TaskRun {
         });
         match is_done {
             true => self.accept(name, number),
-            false => Accepted::default(),
+            false => CountedAttempts::default(),
         }
     }
 
-    fn accept(&mut self, name: &str, number: u32) -> Accepted {
+    fn accept(&mut self, name: &str, number: u32) -> CountedAttempts {
         let attempt = self.find(name, number).and_then(|at| self.attempts.get(at));
-        let output = attempt
-            .and_then(|attempt| attempt.report.output.as_deref())
-            .map(str::trim);
-        let output = output.filter(|output| !output.is_empty()).map(str::to_owned);
+        let output = attempt.and_then(|attempt| attempt.report.output.clone());
         let is_unverified = attempt.is_none_or(|attempt| attempt.verification.receipts.is_empty());
-        self.output = output.or_else(|| self.output.take());
-        self.failure = None;
+        self.results.accept(output.as_deref());
         let closed = self.close(name, number, true);
-        Accepted {
+        CountedAttempts {
             n_unverified: u64::from(is_unverified && closed.n_attempts > 0),
             ..closed
         }
     }
 
-    fn fail(&mut self, name: &str, number: u32, why: Option<String>) -> Accepted {
-        self.failure = why.as_deref().map(end_of).or_else(|| self.failure.take());
+    fn fail(&mut self, name: &str, number: u32, why: Option<String>) -> CountedAttempts {
+        self.results.fail(why.as_deref());
         // An attempt to resolve a conflict does not fail the task.
         let attempt = self.find(name, number).and_then(|at| self.attempts.get(at));
-        let counts = attempt.is_none_or(|attempt| attempt.resolution.is_none());
+        let counts = attempt.is_none_or(|attempt| attempt.landing.resolution.is_none());
         self.close(name, number, counts)
     }
 
     /// Ends an attempt, once.
-    fn close(&mut self, name: &str, number: u32, counts: bool) -> Accepted {
+    fn close(&mut self, name: &str, number: u32, counts: bool) -> CountedAttempts {
         let at = self.find(name, number);
         let attempt = at.and_then(|at| self.attempts.get_mut(at));
         let was_open = attempt.is_some_and(|attempt| std::mem::take(&mut attempt.times.is_open));
         let n_attempts = u64::from(was_open && counts);
         self.spent.n_attempts += n_attempts;
-        Accepted {
+        CountedAttempts {
             n_attempts,
             n_unverified: 0,
         }

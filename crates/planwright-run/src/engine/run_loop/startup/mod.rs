@@ -1,8 +1,12 @@
 //! Starts a run, or resumes an interrupted one: locks, logs and the plan file come first.
 
+mod earlier_processes;
+mod lock;
+mod opened_log;
+mod workplace;
+
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::sync::atomic::AtomicU32;
-use std::time::Duration;
 
 use planwright_core::edit::PlanRequest;
 use planwright_core::plan::{PlanVerb, Slots, State};
@@ -10,12 +14,8 @@ use planwright_core::prompt::Template;
 use planwright_core::schedule::{Job, Jobs, Schedule};
 
 use super::super::agent_choice::choose_agents;
-use super::super::attempt::{keeper_of_plan, mark_of_plan};
 use super::super::baseline::Baseline;
-use super::super::isolation::Isolation;
-use super::super::landing_site::LandingSite;
-use super::super::leftovers::Leftovers;
-use super::super::prepare::{lay_out, prepare, template_of, wanted_tasks};
+use super::super::prepare::{PreparedTasks, prepare_tasks, template_of, wanted_tasks};
 use super::super::recovery::{Recovered, RecoveredTask};
 use super::super::status_updates::VERB;
 use super::super::{PlanSnapshot, PreparedRun, RunError, RunRequest, Watcher};
@@ -23,13 +23,13 @@ use super::agents::Agents;
 use super::arbiter::ArbiterQuestions;
 use super::attempts::RunningAttempts;
 use super::budget::RunClock;
-use super::checkouts::{KeptCheckouts, WorkLocation, words};
+use super::checkouts::{KeptCheckouts, WorkLocation};
 use super::control_requests::ControlRequests;
+use super::earlier_results::EarlierResults;
 use super::external_edits::EditWatch;
 use super::fallback::Fallbacks;
 use super::fences::Fences;
 use super::landing::LandingQueue;
-use super::memory::Memory;
 use super::plan_writer::PlanWriter;
 use super::reconcile::{Reconciled, reconcile, refuse_to_guess, skipped_by};
 use super::recorder::Recorder;
@@ -37,33 +37,21 @@ use super::retry_waits::RetryWaits;
 use super::stops::StopRequests;
 use super::{LockedRun, PlanFileSync, RunAgents, RunFolders, RunLoop, RunWaits, ScheduledTasks, UserRequests};
 use crate::agent_output::redaction_of;
-use crate::caller;
 use crate::clock;
 use crate::files::DiskFiles;
 use crate::gate::GatePolicy;
-use crate::git::{FolderIdentity, Repository};
-use crate::journal::{JournalHeader, plan_id};
-use crate::layout::{PlanPlace, STATE_FOLDER, make_state_folder};
+use crate::git::FolderIdentity;
 use crate::revise::{ChangeTarget, LastVerb, last_verbs, transition_plan};
-use crate::runs::state::{AttemptRun, RunState, TaskRun, WorkProgress};
-use crate::runs::{
-    self, IsolationMode, RemarkRecord, Resumed, RunEvent, RunLock, RunLog, RunPlace, RunRecord, RunStartRecord, Spent,
-    TaskRecord, WorkspaceFolder,
-};
+use crate::runs::state::{RunState, WorkProgress};
+use crate::runs::{RemarkRecord, RunEvent, RunLock, RunStartRecord, Spent, TaskRecord, WorkspaceFolder};
 use crate::user::user;
 use crate::worker::{self, Workers};
-
-/// How long the processes that a killed run left behind have to end.
-const ORPHAN_GRACE: Duration = Duration::from_secs(5);
+use earlier_processes::{end_orphans, refuse_beside_keeper};
+use lock::lock_plan;
+use opened_log::{OpenedLog, open_log, resume};
+use workplace::open_workplace;
 
 static FILES: DiskFiles = DiskFiles;
-
-struct OpenedLog {
-    place: RunPlace,
-    log: RunLog<'static>,
-    state: RunState,
-    cut: Option<RunRecord>,
-}
 
 impl<'a> RunLoop<'a> {
     pub(super) fn begin(
@@ -74,7 +62,7 @@ impl<'a> RunLoop<'a> {
         watcher: &'a mut dyn Watcher,
     ) -> Result<Self, RunError> {
         let now = clock::now();
-        let (mut live, mut plan, recovered) = lock(request, prepared, &now)?;
+        let (mut live, mut plan, recovered) = lock_plan(request, prepared, &now)?;
         let place = plan.snapshot.place().clone();
         // Before any change: a log that cannot be extended stays with all its files.
         let resumed = match recovered.interrupted() {
@@ -96,8 +84,7 @@ impl<'a> RunLoop<'a> {
             }
             Err(error) => {
                 if recovered.interrupted().is_none() {
-                    // The run never started. If its folder stays, it is listed as interrupted.
-                    let _ = std::fs::remove_dir_all(log.place.folder());
+                    log.abandon();
                 }
                 return Err(error);
             }
@@ -159,7 +146,7 @@ impl<'a> Startup<'a> {
         interrupts: &AtomicU32,
         watcher: &mut dyn Watcher,
     ) -> Result<(), RunError> {
-        let has_work = self.plan.jobs.iter().any(is_to_run) && self.log.state.counts.n_attempts == 0;
+        let has_work = self.plan.tasks.jobs.iter().any(is_to_run) && self.log.state.counts.n_attempts == 0;
         if !has_work || self.request.options.lands_only {
             return Ok(());
         }
@@ -175,7 +162,7 @@ impl<'a> Startup<'a> {
             if let Some(site) = self.workplace.site() {
                 let _ = site.abandon();
             }
-            let _ = std::fs::remove_dir_all(self.log.place.folder());
+            self.log.abandon();
         }
         self.plan.remarks.extend(checked?.into_iter().map(RemarkRecord::new));
         Ok(())
@@ -183,8 +170,8 @@ impl<'a> Startup<'a> {
 
     /// Sets how often tasks may still be tried, and which of them wait for a review.
     fn set_attempts(&mut self) {
-        let PreparedRun { snapshot, jobs, .. } = &mut self.plan;
-        for (task, job) in jobs.iter_mut().enumerate() {
+        let PreparedRun { snapshot, tasks, .. } = &mut self.plan;
+        for (task, job) in tasks.jobs.iter_mut().enumerate() {
             let name = snapshot.name(task as u32);
             // Attempts that a rate limit or a broken agent ended do not count.
             let n_tried = self.log.state.task(name).map_or(0, |run| run.n_attempts_that_count());
@@ -205,14 +192,14 @@ impl<'a> Startup<'a> {
 
     /// Returns which tasks belong to the run: those selected, and those that its interrupted part had started.
     fn in_scope(&self) -> Vec<bool> {
-        let PreparedRun { snapshot, jobs, .. } = &self.plan;
+        let PreparedRun { snapshot, tasks, .. } = &self.plan;
         let skipped: HashSet<&str> = self.reconciled.events.iter().filter_map(skipped_by).collect();
         let is_in_scope = |(task, job): (usize, &Job)| {
             let name = snapshot.name(task as u32);
             let is_part = self.log.state.task(name).is_some() || skipped.contains(name);
             is_to_run(job) || (job.is_wanted && is_part)
         };
-        jobs.iter().enumerate().map(is_in_scope).collect()
+        tasks.jobs.iter().enumerate().map(is_in_scope).collect()
     }
 
     fn begun(&self, in_scope: &[bool]) -> RunStartRecord {
@@ -222,7 +209,7 @@ impl<'a> Startup<'a> {
         let earlier = match continues {
             true => state.earlier.clone(),
             // The expenses of a run that a signal ended count: the same work is resumed.
-            false => options.earlier.with(self.recovered.spent_before_signal()),
+            false => options.replanning.earlier.with(self.recovered.spent_before_signal()),
         };
         RunStartRecord {
             run: self.log.place.id().to_owned(),
@@ -230,17 +217,17 @@ impl<'a> Startup<'a> {
             start_time: worker::own_start_time(),
             slots: most_slots(self.plan.policy.slots),
             n_tasks: in_scope.iter().filter(|is_in| **is_in).count() as u64,
-            by: options.asked.by.clone(),
+            by: options.flags.by.clone(),
             isolation: Some(self.workplace.mode()),
             // The log of a resumed run may have it already.
             config: Some(&options.config_text)
-                .filter(|text| state.config.as_ref() != Some(*text))
+                .filter(|text| state.settings.config.as_ref() != Some(*text))
                 .cloned(),
             conditions: self.workplace.conditions().cloned(),
             workspace: workspace_folder(&snapshot.place().root),
             continues,
             earlier: Some(earlier).filter(|earlier| *earlier != Spent::default()),
-            replanned: options.replanned.clone(),
+            replanned: options.replanning.origin.clone(),
             states: Some(states_of(snapshot)),
             to_skip: Some(to_skip(snapshot, &self.reconciled)),
         }
@@ -268,7 +255,7 @@ impl<'a> Startup<'a> {
         let unlanded = self.recovered.tasks().filter(|(name, task)| !is_void(name, task));
         let unlanded = unlanded.filter_map(|(name, task)| Some((number(name)?, task.unlanded()?)));
         let waits = |task: &u32| {
-            let job = self.plan.jobs.get(*task as usize);
+            let job = self.plan.tasks.jobs.get(*task as usize);
             job.is_some_and(|job| job.awaits_review)
         };
         let held = self.recovered.tasks();
@@ -291,13 +278,11 @@ impl<'a> Startup<'a> {
             Some((number, task.interrupted_checkout()?))
         });
         let checkouts = KeptCheckouts::of(&self.workplace, known);
-        let memory = Memory::of(&self.recovered, &self.plan.snapshot);
+        let earlier = EarlierResults::of(&self.recovered, &self.plan.snapshot);
         let PreparedRun {
             snapshot,
-            jobs,
-            agents,
+            tasks: PreparedTasks { jobs, agents, graph },
             policy,
-            graph,
             fencing,
             ..
         } = self.plan;
@@ -318,7 +303,7 @@ impl<'a> Startup<'a> {
                 chosen: Agents::new(agents, template, redaction.clone()),
                 arbiter: ArbiterQuestions::default(),
                 fallbacks: Fallbacks::new(&state),
-                memory,
+                earlier,
             },
             recorder: Recorder::new(log, state, cut, watcher, redaction),
             tasks: ScheduledTasks {
@@ -332,6 +317,7 @@ impl<'a> Startup<'a> {
                 workplace: self.workplace,
                 fences: Fences::new(fencing),
                 checkouts,
+                watched: HashMap::new(),
             },
             landing,
             plan_file: PlanFileSync {
@@ -348,52 +334,6 @@ impl<'a> Startup<'a> {
     }
 }
 
-/// Locks the plan. Prepares the run again if the plan or a log of its runs changed before the lock was taken.
-fn lock(
-    request: &RunRequest<'_>,
-    prepared: PreparedRun,
-    now: &str,
-) -> Result<(RunLock, PreparedRun, Recovered), RunError> {
-    let plan = prepared.snapshot.place().clone();
-    refuse_in_attempt(&prepared.snapshot)?;
-    let state = plan.root.join(STATE_FOLDER);
-    make_state_folder(&FILES, &plan.root)
-        .map_err(RunError::io(format!("the folder `{}` cannot be made", state.display())))?;
-    let mut live = RunLock::acquire(&FILES, &plan, "", now)?;
-    if let Some(own_id) = plan_id(prepared.snapshot.plan()) {
-        live.hold_id(&FILES, &plan, own_id)?;
-    }
-    let mut prepared = match prepared.snapshot.may_have_changed() {
-        true => prepare(request)?,
-        false => prepared,
-    };
-    // Before agents have worked all night.
-    prepared.snapshot.try_out()?;
-    let id = plan_id(prepared.snapshot.plan());
-    let recovered = std::mem::replace(&mut prepared.recovered, Ok(Recovered::default()));
-    let mut recovered = match recovered {
-        Ok(recovered) if recovered.is_current(&plan, id) => recovered,
-        _ => Recovered::of(&plan, id)?,
-    };
-    recovered.look_for_landings(&plan.root);
-    Ok((live, prepared, recovered))
-}
-
-/// Refuses to run a plan inside an attempt at one of its own tasks, and endlessly nested runs.
-fn refuse_in_attempt(snapshot: &PlanSnapshot) -> Result<(), RunError> {
-    if let Some(attempt) = caller::attempt_on(snapshot.place(), plan_id(snapshot.plan())) {
-        let message = format!("{attempt} called this, and an attempt cannot run its own plan");
-        return Err(RunError::refused(message, caller::HELP));
-    }
-    match caller::is_nested_too_deep() {
-        true => Err(RunError::refused(
-            "this run was called by an attempt of a run that was called by an attempt of another run",
-            "planwright does not run plans any deeper; `planwright runs` lists the runs of a workspace",
-        )),
-        false => Ok(()),
-    }
-}
-
 /// Reconciles the plan file, and prepares its tasks.
 fn open_plan(
     request: &RunRequest<'_>,
@@ -405,25 +345,24 @@ fn open_plan(
         let approved = approve(request, &mut plan.snapshot, now)?;
         plan.remarks.push(RemarkRecord::new(approved));
     }
-    let wanted: Vec<bool> = plan.jobs.iter().map(|job| job.is_wanted).collect();
+    let wanted: Vec<bool> = plan.tasks.jobs.iter().map(|job| job.is_wanted).collect();
     let reconciled = reconcile(request, &mut plan.snapshot, recovered, &wanted)?;
     plan.remarks.extend(reconciled.remarks.iter().cloned());
     if plan.must_approve || reconciled.has_written {
         // Failed or skipped tasks may be pending now.
-        let laid_out = lay_out(request, &plan.snapshot, &[])?;
-        (plan.jobs, plan.agents) = (laid_out.jobs, laid_out.choice.agents);
+        (plan.tasks, _) = prepare_tasks(request, &plan.snapshot, &[])?;
     }
     let snapshot = &plan.snapshot;
     if !reconciled.not_skipped.is_empty() {
         let restricted = wanted_tasks(request, snapshot)?;
-        for (task, job) in (0..).zip(&mut plan.jobs) {
+        for (task, job) in (0..).zip(&mut plan.tasks.jobs) {
             if reconciled.not_skipped.iter().any(|name| name == snapshot.name(task)) {
                 job.is_wanted = restricted.get(task as usize) == Some(&true);
                 job.state = snapshot.state(task);
             }
         }
-        let wanted: Vec<bool> = plan.jobs.iter().map(|job| job.is_wanted).collect();
-        plan.agents = choose_agents(request, snapshot.plan(), &wanted)?.agents;
+        let wanted: Vec<bool> = plan.tasks.jobs.iter().map(|job| job.is_wanted).collect();
+        plan.tasks.agents = choose_agents(request, snapshot.plan(), &wanted)?.agents;
     }
     Ok(reconciled)
 }
@@ -458,79 +397,13 @@ fn over_budget(request: &RunRequest<'_>, state: &RunState, earlier: Option<&Spen
     if let Some(earlier) = earlier {
         spent = spent.with(earlier);
     }
-    spent.over_run(&request.config.run.budget)
-}
-
-fn resume(place: &RunPlace) -> Result<Resumed<'static>, RunError> {
-    place
-        .refuse_links(&FILES)
-        .map_err(RunError::io("the interrupted run cannot go on"))?;
-    Ok(RunLog::resume(&FILES, &place.log())?)
-}
-
-/// Opens the folders in which tasks work; for a resumed run, with its original settings. Returns remarks for the user.
-fn open_workplace(
-    request: &RunRequest<'_>,
-    snapshot: &PlanSnapshot,
-    isolation: &Isolation,
-    log: &OpenedLog,
-    recovered: &Recovered,
-) -> Result<(WorkLocation, Vec<String>), RunError> {
-    if isolation.mode == IsolationMode::Shared {
-        let repository = Repository::around(&snapshot.place().root).ok().flatten();
-        let has_branch = request.options.asked.branch.is_some();
-        let remark = has_branch.then(|| "tasks share the folder, so that --branch has no effect".to_owned());
-        return Ok((WorkLocation::Shared(repository), remark.into_iter().collect()));
-    }
-    if let Ok(Some(leftovers)) = Leftovers::open(&snapshot.place().root, &request.config.run) {
-        leftovers.tidy(&request.config.run.checkouts.keep);
-        leftovers.remove_unbegun(snapshot.place(), plan_id(snapshot.plan()), log.place.id());
-    }
-    let (site, remarks) = match recovered.conditions() {
-        Some(conditions) => {
-            let site = LandingSite::resume(request, snapshot, log.place.id(), conditions, &log.state)?;
-            let has_landed = |task: &&TaskRun| {
-                task.landed().is_some()
-                    || recovered
-                        .task(&task.task)
-                        .is_some_and(|found| found.found_landing().is_some())
-            };
-            let landed = log.state.tasks().iter().filter(has_landed);
-            let landed: Vec<&AttemptRun> = landed.filter_map(TaskRun::last).collect();
-            let cleared = site.clear_earlier(&landed);
-            let mut remarks = kept_conditions(request, conditions);
-            remarks.extend(cleared.err().map(|error| words(&error)));
-            (site, remarks)
-        }
-        None => LandingSite::begin(request, snapshot, log.place.id())?,
-    };
-    Ok((WorkLocation::Checkouts(Box::new(site)), remarks))
-}
-
-/// Reports flags without effect, because a resumed run keeps its branch and its isolation.
-fn kept_conditions(request: &RunRequest<'_>, conditions: &crate::runs::FixedSettings) -> Vec<String> {
-    let mut remarks = Vec::new();
-    let is_other = |name: &&String| match name.as_str() {
-        "current" => !conditions.is_current,
-        name => conditions.is_current || name != conditions.branch,
-    };
-    if request.options.asked.branch.as_ref().filter(is_other).is_some() {
-        remarks.push(format!(
-            "the run continues, and lands on `{}` as when it began: --branch has no effect",
-            conditions.branch
-        ));
-    }
-    if request.config.run.checkouts.isolation == crate::config::IsolationSetting::Shared {
-        remarks
-            .push("the run continues with a checkout for each task, as it began: --isolation has no effect".to_owned());
-    }
-    remarks
+    spent.over_run(&request.config.run.budgets.run)
 }
 
 /// Returns whether a verb of another process has moved a task since its run recorded it.
 fn is_moved_since(verbs: &HashMap<String, LastVerb>, name: &str, task: &RecoveredTask) -> bool {
     let last = verbs.get(name);
-    last.is_some_and(|last| last.verb != VERB && last.at.as_str() > task.run.changed_at.as_str())
+    last.is_some_and(|last| last.verb != VERB && last.at.as_str() > task.run.plan_file.changed_at.as_str())
 }
 
 fn is_to_run(job: &Job) -> bool {
@@ -543,68 +416,6 @@ fn most_slots(slots: Slots) -> u32 {
     }
 }
 
-/// Refuses to run a plan if another planwright owns its processes even though the lock is free: its folder was removed, or another folder
-/// is the root now.
-fn refuse_beside_keeper(plan: &PlanPlace) -> Result<(), RunError> {
-    let Some(pid) = keeper_of_plan(&plan.target) else {
-        return Ok(());
-    };
-    Err(RunError::refused(
-        format!("the plan is being run by process {pid}, whose lock is not there any more"),
-        format!(
-            "`{STATE_FOLDER}` was removed or replaced, or another folder is the root now; end that run first: kill {pid}"
-        ),
-    ))
-}
-
-/// Ends processes that killed runs left behind, and returns their number. No other process runs the plan: this one has the lock.
-fn end_orphans(recovered: &Recovered, plan: &PlanPlace) -> usize {
-    let header = recovered.interrupted().and_then(|run| runs::header(&run.log()).ok());
-    // The plan may have been moved since they were started.
-    let before = header.map(|header| plan.root.join(header.path));
-    let before = before.filter(|before| *before != plan.target);
-    let mut n_ended = 0;
-    for path in [Some(plan.target.clone()), before].into_iter().flatten() {
-        let mark = mark_of_plan(&path);
-        let found = worker::orphans(&mark, recovered.processes());
-        if !found.is_empty() {
-            worker::end(&mark, &found, ORPHAN_GRACE);
-        }
-        n_ended += found.len();
-    }
-    n_ended
-}
-
-/// Opens the log of the resumed run with its state, or creates a new one.
-fn open_log(
-    resumed: Option<(RunPlace, Resumed<'static>)>,
-    snapshot: &PlanSnapshot,
-    now: &str,
-) -> Result<OpenedLog, RunError> {
-    if let Some((place, resumed)) = resumed {
-        let state = RunState::of(&resumed.records);
-        return Ok(OpenedLog {
-            place,
-            log: resumed.log,
-            state,
-            cut: resumed.cut,
-        });
-    }
-    let plan = snapshot.place();
-    let place = RunPlace::create(&FILES, &plan.root, now).map_err(RunError::io("the run's folder cannot be made"))?;
-    let header = JournalHeader {
-        path: plan.relative.clone(),
-        id: plan_id(snapshot.plan()).map(str::to_owned),
-    };
-    let log = RunLog::begin(&FILES, &place.log(), &header)?;
-    Ok(OpenedLog {
-        place,
-        log,
-        state: RunState::default(),
-        cut: None,
-    })
-}
-
 /// Approves a plan, as the user requested with the run.
 fn approve(request: &RunRequest<'_>, snapshot: &mut PlanSnapshot, now: &str) -> Result<String, RunError> {
     let target = ChangeTarget {
@@ -612,7 +423,7 @@ fn approve(request: &RunRequest<'_>, snapshot: &mut PlanSnapshot, now: &str) -> 
         forced: snapshot.forced(),
         dry: false,
     };
-    let by = request.options.asked.by.clone().unwrap_or_else(user);
+    let by = request.options.flags.by.clone().unwrap_or_else(user);
     transition_plan(
         target,
         &PlanRequest {

@@ -1,23 +1,22 @@
 //! Edits of the plan file by other processes: the run follows them, or pauses until the plan is valid again.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+mod edited_plan;
+
+use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
 
-use planwright_core::graph::TaskGraph;
-use planwright_core::plan::{Field, State};
+use planwright_core::plan::State;
 use planwright_core::prompt::Template;
-use planwright_core::schedule::{Job, Jobs, Phase, ScheduleAction, ScheduleEvent};
+use planwright_core::schedule::{Jobs, Phase, ScheduleAction, ScheduleEvent};
 
-use super::super::agent_choice::choose_agents;
 use super::super::naming::{and_more, listed};
-use super::super::prepare::{claims, jobs_of};
-use super::super::status_updates::{NOT_SKIPPED, VERB, plain, set_back_remark};
+use super::super::status_updates::{NOT_SKIPPED, plain, set_back_remark};
 use super::super::{PlanSnapshot, RunError};
 use super::RunLoop;
 use crate::clock;
-use crate::revise::{CalledVerbs, next_record};
+use crate::revise::next_record;
 use crate::runs::{MovedTask, PlanEditRecord, RemarkKind, RenamedTask, RequestRecord, RunEvent};
-use crate::verify::contract_of;
+use edited_plan::{EditedPlan, EditedTask, StatusSource, is_same_shape};
 
 /// The name of planwright itself as the one who paused a run.
 const OURSELVES: &str = "planwright";
@@ -66,49 +65,6 @@ impl EditWatch {
         }
         is_due
     }
-}
-
-/// An edited plan, matched with the previous one.
-struct EditedPlan {
-    snapshot: PlanSnapshot,
-    jobs: Vec<Job>,
-    agents: Vec<Option<String>>,
-    weights: Vec<u32>,
-    /// The index of each task in the previous plan.
-    old_of: Vec<Option<u32>>,
-    /// The new index of each task of the previous plan.
-    new_of: HashMap<u32, u32>,
-    tasks: Vec<EditedTask>,
-    /// The tasks whose state in the file is that of the last verb, and its record.
-    followed: Vec<(String, u64)>,
-    /// Tasks that have started, and whose criteria or type were edited without a verb.
-    contracts: Vec<u32>,
-    /// Tasks that have started, and whose criteria or type a verb changed.
-    renewed: Vec<u32>,
-    /// Tasks that an edit marked to be skipped, without a verb.
-    skips: Vec<u32>,
-}
-
-/// The status of a task in the edited file, and its origin.
-struct EditedTask {
-    found: State,
-    source: StatusSource,
-    /// The state that a verb of another process gave it. An edit after it may have put another one into the file.
-    moved_to: Option<State>,
-    /// Who called the verb that moved it, where the journal has it.
-    mover: Option<String>,
-    /// Whether commands verified it before that verb.
-    verified: bool,
-}
-
-/// The source of a task's status in the edited file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum StatusSource {
-    Run,
-    /// Another process called a verb: the status is valid.
-    Verb,
-    /// An agent, an editor or a script wrote it into the file: it is only a claim, and does not count.
-    Claim,
 }
 
 impl RunLoop<'_> {
@@ -183,132 +139,6 @@ impl RunLoop<'_> {
             }
             Err(why) => self.hold(why),
         }
-    }
-
-    /// Matches an edited plan with the previous one. The error says why it cannot be used.
-    fn read_edit(&self, snapshot: PlanSnapshot) -> Result<EditedPlan, String> {
-        let matters = |task: u32| self.is_begun(task) || self.plan_file.writer.concerns(task);
-        let old_of = snapshot.matched(&self.snapshot, matters)?;
-        let graph = TaskGraph::new(snapshot.plan(), snapshot.links())
-            .map_err(|_| "the tasks depend on each other in a cycle".to_owned())?;
-        let mut jobs = jobs_of(self.request, &snapshot, &graph).map_err(|error| error.to_string())?;
-        let called = CalledVerbs::since(snapshot.path(), snapshot.plan(), self.plan_file.edits.since);
-        let is_verbs_text = |task: u32| {
-            let verb = called.verb_of_text(snapshot.text(), snapshot.name(task));
-            verb.is_some_and(|verb| verb != VERB)
-        };
-        let is_skipped_by_verb = |task: u32| {
-            let last = called.last_move(snapshot.name(task));
-            is_verbs_text(task) || last.is_some_and(|(verb, to)| verb != VERB && to == State::Skipped)
-        };
-        let skips = self.keep_wanted(&snapshot, &old_of, &mut jobs, is_skipped_by_verb);
-        let wanted: Vec<bool> = jobs.iter().map(|job| job.is_wanted).collect();
-        let choice = choose_agents(self.request, snapshot.plan(), &wanted).map_err(|error| error.to_string())?;
-        for (job, claims) in jobs.iter_mut().zip(claims(snapshot.plan())) {
-            job.claims = claims;
-        }
-        let tasks = (0..).zip(&old_of);
-        let tasks = tasks
-            .map(|(task, old)| self.read_task(&snapshot, task, *old, &called))
-            .collect();
-        let followed = followed(&snapshot, &called);
-        let is_renewed = |task: &u32| is_verbs_text(*task);
-        let (renewed, contracts) = self
-            .edited_contracts(&snapshot, &old_of)
-            .into_iter()
-            .partition(is_renewed);
-        let new_of = old_of.iter().zip(0..);
-        let new_of = new_of.filter_map(|(old, new)| Some(((*old)?, new)));
-        Ok(EditedPlan {
-            tasks,
-            followed,
-            contracts,
-            skips,
-            renewed,
-            new_of: new_of.collect(),
-            agents: choice.agents,
-            weights: graph.heights(snapshot.links()),
-            snapshot,
-            jobs,
-            old_of,
-        })
-    }
-
-    /// Matches one task of an edited plan with what the run and the verbs of other processes have set.
-    fn read_task(&self, snapshot: &PlanSnapshot, task: u32, old: Option<u32>, called: &CalledVerbs) -> EditedTask {
-        let (name, found) = (snapshot.name(task), snapshot.state(task));
-        let known = match old {
-            Some(old) => self.plan_file.writer.written(old),
-            // A task that comes into the plan has not begun.
-            None => Some(State::Pending),
-        };
-        let by_verb = called.last_move(name).filter(|(verb, _)| *verb != VERB);
-        let by_verb = by_verb.map(|(_, to)| to);
-        let is_news = || self.plan_file.edits.followed.get(name).copied() < called.record_of_move(name);
-        let (source, moved_to) = match by_verb {
-            _ if known == Some(found) => (StatusSource::Run, None),
-            Some(to) if to == found => (StatusSource::Verb, Some(found)),
-            // Where an edit put another one into the file before the run saw it, the verb still counts.
-            to => (StatusSource::Claim, to.filter(|_| is_news())),
-        };
-        EditedTask {
-            found,
-            source,
-            moved_to,
-            mover: called.mover(name).map(str::to_owned),
-            verified: called.is_verified(name),
-        }
-    }
-
-    /// Ignores skip marks of an edit: such a mark is a status too, and only a verb sets it. An active task keeps its status in any case.
-    /// Returns the tasks that this edit marked.
-    fn keep_wanted(
-        &self,
-        new: &PlanSnapshot,
-        old_of: &[Option<u32>],
-        jobs: &mut [Job],
-        is_skipped_by_verb: impl Fn(u32) -> bool,
-    ) -> Vec<u32> {
-        let is_held = |snapshot: &PlanSnapshot, task: u32| {
-            let task = snapshot.plan().tasks().get(task as usize);
-            task.is_some_and(|task| task.held)
-        };
-        let mut marked = Vec::new();
-        for (task, (job, old)) in (0..).zip(jobs.iter_mut().zip(old_of)) {
-            let Some(old) = *old else {
-                continue;
-            };
-            let was_wanted = self.tasks.schedule.jobs()[old as usize].is_wanted;
-            if self.is_begun(old) {
-                job.is_wanted = was_wanted;
-            }
-            if is_held(new, task) && was_wanted && !is_skipped_by_verb(task) {
-                job.is_wanted = true;
-                job.state = new.state(task);
-                if !is_held(&self.snapshot, old) {
-                    marked.push(task);
-                }
-            }
-        }
-        marked
-    }
-
-    /// Returns the started tasks whose criteria or type differ from those in the previous plan.
-    fn edited_contracts(&self, new: &PlanSnapshot, old_of: &[Option<u32>]) -> Vec<u32> {
-        let contract = |snapshot: &PlanSnapshot, task: u32| {
-            let plan = snapshot.plan();
-            plan.tasks().get(task as usize).map(|task| contract_of(plan, task))
-        };
-        let is_edited = |&(task, old): &(u32, u32)| {
-            let run = self.state().task(self.snapshot.name(old));
-            run.is_some_and(|run| run.contract.is_some()) && contract(new, task) != contract(&self.snapshot, old)
-        };
-        let both = (0..).zip(old_of).filter_map(|(task, old)| Some((task, (*old)?)));
-        both.filter(is_edited).map(|(task, _)| task).collect()
-    }
-
-    fn is_begun(&self, task: u32) -> bool {
-        matches!(self.phase(task), Phase::Running | Phase::Resting | Phase::Review)
     }
 
     fn take_over(&mut self, mut edited: EditedPlan) -> Result<(), RunError> {
@@ -397,7 +227,7 @@ impl RunLoop<'_> {
         let come: Vec<&str> = come.map(|(task, _)| new.name(task)).collect();
         // The state of the run follows its tasks by these records.
         let was_found = |name: &str| {
-            let found = self.state().found.as_ref();
+            let found = self.state().found_states();
             found.is_some_and(|found| found.contains_key(name))
         };
         let is_known = |name: &str| self.state().task(name).is_some() || was_found(name);
@@ -438,38 +268,6 @@ impl RunLoop<'_> {
             renamed,
             removed,
         })
-    }
-
-    /// Returns which fields of existing tasks were edited, among those that decide what is done and when.
-    fn edited_fields(&self, edited: &EditedPlan) -> Vec<String> {
-        let (old, new) = (&self.snapshot, &edited.snapshot);
-        let dependencies = |snapshot: &PlanSnapshot, task: u32| -> BTreeSet<String> {
-            let edges = snapshot.links().of(task as usize).iter();
-            edges.map(|edge| snapshot.name(edge.to).to_owned()).collect()
-        };
-        let text = |snapshot: &PlanSnapshot, task: u32, field: Field| {
-            let task = snapshot.plan().tasks().get(task as usize);
-            task.and_then(|task| snapshot.plan().task_str(task, field))
-                .map(str::to_owned)
-        };
-        let mut both: Vec<(u32, u32)> = edited.new_of.iter().map(|(old, new)| (*old, *new)).collect();
-        both.sort_unstable_by_key(|(_, new)| *new);
-        let mut words = Vec::new();
-        for (before, after) in both {
-            let name = new.name(after);
-            let (was, is) = (dependencies(old, before), dependencies(new, after));
-            for gone in was.difference(&is) {
-                words.push(format!("`{name}` no longer depends on `{gone}`"));
-            }
-            for come in is.difference(&was) {
-                words.push(format!("`{name}` depends on `{come}` now"));
-            }
-            let is_edited = |field: &Field| text(old, before, *field) != text(new, after, *field);
-            if [Field::Title, Field::Description].iter().any(is_edited) {
-                words.push(format!("`{name}` has another text"));
-            }
-        }
-        words
     }
 
     /// Writes the valid states back into the file, and reports the invalid ones.
@@ -534,7 +332,8 @@ impl RunLoop<'_> {
         super::renumber(&mut self.waits.budget, new_of);
         self.waits.rests.renumber(new_of);
         self.agents.fallbacks.renumber(new_of);
-        self.agents.memory.renumber(new_of);
+        self.agents.earlier.renumber(new_of);
+        super::renumber(&mut self.folders.watched, new_of);
         self.agents.arbiter.renumber(new_of, self.workers);
         self.plan_file
             .writer
@@ -580,34 +379,4 @@ fn renumbered(action: ScheduleAction, new: impl Fn(u32) -> Option<u32>) -> Optio
 fn where_to(names: &[String], states: &[State]) -> String {
     let moved = names.iter().zip(states);
     and_more(moved.map(|(name, state)| format!("`{name}` to {}", state.as_str())))
-}
-
-/// Returns whether the tasks are scheduled as before, apart from their order in the file.
-fn is_same_shape(old: &[Job], new: &[Job], old_of: &[Option<u32>]) -> bool {
-    let is_in_place = old_of.iter().enumerate().all(|(task, old)| *old == Some(task as u32));
-    let bare = |job: &Job| Job {
-        state: State::Pending,
-        awaits_review: false,
-        max_attempts: 1,
-        ..job.clone()
-    };
-    let sorted = |mut job: Job| {
-        job.claims.sort_by_key(|claim| (claim.file, !claim.is_exclusive));
-        job.claims.dedup_by_key(|claim| claim.file);
-        job.dependencies.sort_unstable();
-        job.dependencies.dedup();
-        job
-    };
-    is_in_place && old.len() == new.len() && old.iter().zip(new).all(|(old, new)| bare(old) == sorted(bare(new)))
-}
-
-/// Returns the tasks whose state in the file is that of the last verb that moved them, and the record of that verb.
-fn followed(new: &PlanSnapshot, called: &CalledVerbs) -> Vec<(String, u64)> {
-    let tasks = (0..new.plan().tasks().len() as u32).filter_map(|task| {
-        let name = new.name(task);
-        let record = called.record_of_move(name)?;
-        let (_, to) = called.last_move(name)?;
-        (to == new.state(task)).then(|| (name.to_owned(), record))
-    });
-    tasks.collect()
 }
