@@ -33,9 +33,11 @@ mod mermaid;
 mod name_tokens;
 mod names;
 mod other_markup;
+mod parts;
 mod phrases;
 mod questions;
 mod raw;
+mod read;
 mod references;
 mod resolve;
 pub mod rules;
@@ -52,8 +54,8 @@ mod work_lists;
 mod written_links;
 mod yaml_values;
 
-pub use candidates::{MAX_ANSWER_BYTES, read};
 pub use questions::questions;
+pub use read::{MAX_ANSWER_BYTES, read};
 
 use crate::diagnostic::Diagnostic;
 use crate::plan::State;
