@@ -19,6 +19,7 @@ mod cycles;
 mod dependency_sentences;
 mod dependency_words;
 mod dot;
+mod edge_lists;
 mod ends;
 mod goal;
 mod index;
