@@ -2,13 +2,13 @@
 
 use std::collections::HashSet;
 
-use super::names::{folded, key_words, one_line};
+use super::names::{folded, key_words, one_line, shown};
 use super::phrases::{is_example, is_option, is_outdated, is_phase, is_revision, names_plan};
-use super::raw::{RawPlan, RawTask};
-use super::rules::{CUT_OFF, GUESS, NO_TASKS, TWO_PLANS};
+use super::raw::{RawPlan, RawTask, guess};
+use super::rules::{CUT_OFF, NO_TASKS, TWO_PLANS};
 use super::sections::OtherLabel;
 use crate::diagnostic::Diagnostic;
-use crate::text::{Span, visible};
+use crate::text::Span;
 
 /// The notation of a part.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -31,6 +31,34 @@ pub(super) struct OutlineCandidate {
     pub(super) is_strong: bool,
     /// Whether it is objects alone, with nothing around them.
     pub(super) is_lines: bool,
+}
+
+impl OutlineCandidate {
+    /// Returns a part without tasks.
+    pub(super) fn new(kind: PartKind, place: Span) -> Self {
+        OutlineCandidate {
+            kind,
+            place,
+            plan: RawPlan::default(),
+            cut: None,
+            error: None,
+            is_strong: true,
+            is_lines: false,
+        }
+    }
+
+    /// Returns whether nothing is wrong with it.
+    fn is_whole(&self) -> bool {
+        self.error.is_none() && self.cut.is_none()
+    }
+
+    /// Notes that this plan is chosen over another one.
+    fn note_version(&mut self, message: &str, other: Span, called: &str) {
+        let note = guess(Span::at(self.place.start as usize), message);
+        self.plan
+            .notes
+            .push(note.with_related(Span::at(other.start as usize), called));
+    }
 }
 
 pub(super) fn cut_off(place: Span, n_tasks: usize) -> Diagnostic {
@@ -63,13 +91,8 @@ impl Labels<'_> {
     fn before(&self, place: Span) -> String {
         let around = self.taken.iter().copied().find(|span| span.contains(place));
         let place = around.unwrap_or(place);
-        let floor = self
-            .taken
-            .iter()
-            .filter(|span| span.end <= place.start)
-            .map(|span| span.end as usize)
-            .max()
-            .unwrap_or(0);
+        let ends = self.taken.iter().map(|span| span.end).filter(|end| *end <= place.start);
+        let floor = ends.max().unwrap_or(0) as usize;
         let prose = self.text.get(floor..place.start as usize).unwrap_or("");
         let lines: Vec<&str> = prose.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
         let last = lines.len().saturating_sub(3);
@@ -114,14 +137,13 @@ impl OtherList {
 
     /// Returns whether a task of a plan has all words of one of the list, or the other way round.
     pub(super) fn shares_tasks(&self, plan: &RawPlan) -> bool {
+        let contains = |one: &[String], other: &[String]| {
+            one == other || one.len() > 1 && one.iter().all(|word| other.binary_search(word).is_ok())
+        };
         plan.tasks.iter().take(MAX_COMPARED).any(|raw| {
             let own = key_words(&raw.task.title);
-            let contains = |one: &[String], other: &[String]| {
-                one == other || one.len() > 1 && one.iter().all(|word| other.binary_search(word).is_ok())
-            };
-            self.titles
-                .iter()
-                .any(|title| contains(title, &own) || contains(&own, title))
+            let mut titles = self.titles.iter();
+            titles.any(|title| contains(title, &own) || contains(&own, title))
         })
     }
 }
@@ -146,16 +168,12 @@ pub(super) fn compare_with_lists(
     };
     let is_work = |list: &&&OtherList| list.has_dependencies || chosen.kind == PartKind::Table && has_boxes(list);
     if let Some(list) = others.iter().find(is_work) {
-        return Err(vec![two_plans(
-            chosen.place.min(list.place),
-            chosen.place.max(list.place),
-        )]);
+        let (first, second) = (chosen.place.min(list.place), chosen.place.max(list.place));
+        return Err(vec![two_plans(first, second)]);
     }
+    let message = "this list is not read as tasks: the plan is the one that is written as data or as a table";
     for list in others.into_iter().take(MAX_NAMED) {
-        chosen.plan.guess(
-            list.place,
-            "this list is not read as tasks: the plan is the one that is written as data or as a table",
-        );
+        chosen.plan.guess(list.place, message);
     }
     Ok(())
 }
@@ -196,9 +214,18 @@ pub(super) fn one_of(
     if candidates.len() > 1 && candidates.iter().all(is_part) {
         return joined(candidates, labels);
     }
+    last_version(candidates, outdated, labels)
+}
+
+/// Chooses the last of several versions of a plan, after what continues or repeats the first is added to that; refuses other plans.
+fn last_version(
+    candidates: Vec<OutlineCandidate>,
+    outdated: Option<Span>,
+    labels: &Labels<'_>,
+) -> Result<OutlineCandidate, Vec<Diagnostic>> {
     let mut candidates = candidates.into_iter();
     let Some(mut chosen) = candidates.next() else {
-        return Err(vec![nothing(None, None)]);
+        return Err(vec![nothing(&EmptyAnswer::default(), "")]);
     };
     let mut superseded = outdated.filter(|old| *old < chosen.place);
     if let Some(old) = outdated.filter(|_| superseded.is_none()) {
@@ -206,12 +233,7 @@ pub(super) fn one_of(
         chosen.note_version(message, old, "the other version");
     }
     for later in candidates {
-        let (own, other) = (titles(&chosen), titles(&later));
-        if chosen.plan.edges.is_empty()
-            && are_same(&chosen.plan, &later.plan)
-            && later.error.is_none()
-            && later.cut.is_none()
-        {
+        if chosen.plan.edges.is_empty() && later.is_whole() && are_same(&chosen.plan, &later.plan) {
             continue;
         }
         if continues(&chosen.plan, &later.plan) {
@@ -219,13 +241,12 @@ pub(super) fn one_of(
             chosen.plan.append(later.plan, "", later.place);
             continue;
         }
-        let words = labels.before(later.place);
-        let is_alternative =
-            is_option(&labels.line_before(later.place)) || is_option(&labels.line_before(chosen.place));
+        let (own, other) = (titles(&chosen), titles(&later));
         let n_shared = own.intersection(&other).count();
-        let is_revised = is_revision(&words)
+        let is_revised = is_revision(&labels.before(later.place))
             || !own.is_empty() && 2 * n_shared >= own.len() && later.place.start > chosen.place.start;
-        if is_alternative || !is_revised {
+        let is_alternative = |candidate: &OutlineCandidate| is_option(&labels.line_before(candidate.place));
+        if !is_revised || is_alternative(&later) || is_alternative(&chosen) {
             return Err(vec![two_plans(chosen.place, later.place)]);
         }
         superseded = Some(chosen.place);
@@ -238,65 +259,47 @@ pub(super) fn one_of(
     Ok(chosen)
 }
 
-impl OutlineCandidate {
-    /// Notes that this plan is chosen over another one.
-    fn note_version(&mut self, message: &str, other: Span, called: &str) {
-        let guess = Diagnostic::new(&GUESS, Span::at(self.place.start as usize), message);
-        let other = Span::at(other.start as usize);
-        self.plan.notes.push(guess.with_related(other, called));
-    }
-}
-
 /// Makes one plan of single tasks in separate blocks; none if they are something else.
 pub(super) fn single_tasks(candidates: &[OutlineCandidate]) -> Option<OutlineCandidate> {
-    let is_single = |candidate: &OutlineCandidate| {
-        candidate.plan.tasks.len() == 1 && candidate.error.is_none() && candidate.cut.is_none() && !candidate.is_strong
-    };
-    let ids: HashSet<&str> = candidates
-        .iter()
-        .filter_map(|candidate| candidate.plan.tasks.first()?.task.id.as_deref())
-        .collect();
-    let is_plan = candidates.len() > 1 && candidates.iter().all(is_single) && ids.len() == candidates.len();
-    let message = format!("{} blocks with one task each are read as one plan", candidates.len());
-    if is_plan {
-        side_by_side(candidates, message)
-    } else {
-        None
-    }
+    let is_single =
+        |candidate: &OutlineCandidate| candidate.plan.tasks.len() == 1 && candidate.is_whole() && !candidate.is_strong;
+    side_by_side(candidates, is_single, "blocks with one task each")
 }
 
 /// Makes one plan of objects in several groups with sentences between them; none where their ids are not different, or the sentences say
 /// that they are versions.
 fn joined_lines(candidates: &[OutlineCandidate], labels: &Labels<'_>) -> Option<OutlineCandidate> {
-    let is_version = |candidate: &OutlineCandidate| {
-        let words = labels.line_before(candidate.place);
-        is_option(&words) || is_revision(&words) || is_outdated(&words)
-    };
     let is_part = |candidate: &OutlineCandidate| {
-        candidate.is_lines && candidate.error.is_none() && candidate.cut.is_none() && !is_version(candidate)
+        let words = labels.line_before(candidate.place);
+        let is_version = is_option(&words) || is_revision(&words) || is_outdated(&words);
+        candidate.is_lines && candidate.is_whole() && !is_version
     };
-    let tasks = || candidates.iter().flat_map(|candidate| &candidate.plan.tasks);
-    let ids: HashSet<&str> = tasks().filter_map(|raw| raw.task.id.as_deref()).collect();
-    let is_plan = candidates.len() > 1 && candidates.iter().all(is_part) && ids.len() == tasks().count();
-    let message = format!("{} groups of tasks are read as one plan", candidates.len());
-    if is_plan {
-        side_by_side(candidates, message)
-    } else {
-        None
-    }
+    side_by_side(candidates, is_part, "groups of tasks")
 }
 
-/// Makes one plan of the tasks of several parts.
-fn side_by_side(candidates: &[OutlineCandidate], message: String) -> Option<OutlineCandidate> {
-    let first = candidates.first()?;
-    let mut whole = OutlineCandidate {
-        is_strong: true,
-        ..empty_candidate(first)
+/// Makes one plan of the tasks of several parts, if these all are such parts, and the tasks have different ids.
+fn side_by_side(
+    candidates: &[OutlineCandidate],
+    is_part: impl Fn(&OutlineCandidate) -> bool,
+    called: &str,
+) -> Option<OutlineCandidate> {
+    let tasks = || candidates.iter().flat_map(|candidate| &candidate.plan.tasks);
+    let ids: HashSet<&str> = tasks().filter_map(|raw| raw.task.id.as_deref()).collect();
+    let [first, _, ..] = candidates else {
+        return None;
     };
-    for candidate in candidates {
-        whole.plan.tasks.extend(candidate.plan.tasks.iter().cloned());
-        whole.plan.notes.extend(candidate.plan.notes.iter().cloned());
+    if ids.len() < tasks().count() || !candidates.iter().all(is_part) {
+        return None;
     }
+    let mut whole = empty_candidate(first);
+    whole.is_strong = true;
+    whole.plan.tasks.extend(tasks().cloned());
+    whole.plan.notes.extend(
+        candidates
+            .iter()
+            .flat_map(|candidate| candidate.plan.notes.iter().cloned()),
+    );
+    let message = format!("{} {called} are read as one plan", candidates.len());
     whole.plan.guess(Span::at(first.place.start as usize), message);
     Some(whole)
 }
@@ -331,10 +334,8 @@ pub(super) fn joined(
         && let Some(mut only) = candidates.pop()
     {
         // A heading above a single table is no group.
-        if only.kind == PartKind::Table
-            && only.plan.groups.len() == 1
-            && only.plan.tasks.iter().all(|raw| raw.group == Some(0))
-        {
+        let has_one_group = only.plan.groups.len() == 1 && only.plan.tasks.iter().all(|raw| raw.group == Some(0));
+        if only.kind == PartKind::Table && has_one_group {
             only.plan.groups.clear();
             only.plan.tasks.iter_mut().for_each(|raw| raw.group = None);
         }
@@ -356,18 +357,14 @@ pub(super) fn joined(
         own.error = own.error.take().or(candidate.error);
         own.plan.append(candidate.plan, &one_line(&name, 200), place);
     }
-    whole.ok_or_else(|| vec![nothing(None, None)])
+    whole.ok_or_else(|| vec![nothing(&EmptyAnswer::default(), "")])
 }
 
 fn empty_candidate(like: &OutlineCandidate) -> OutlineCandidate {
     OutlineCandidate {
-        kind: like.kind,
-        place: like.place,
-        plan: RawPlan::default(),
-        cut: None,
-        error: None,
         is_strong: like.is_strong,
         is_lines: like.is_lines,
+        ..OutlineCandidate::new(like.kind, like.place)
     }
 }
 
@@ -405,18 +402,20 @@ pub(super) fn draw_edges(chosen: &mut OutlineCandidate, graph: OutlineCandidate)
 
 pub(super) fn two_plans(first: Span, second: Span) -> Diagnostic {
     let start = |span: Span| Span::at(span.start as usize);
-    Diagnostic::new(
-        &TWO_PLANS,
-        start(second),
-        "the answer has two different plans, and nothing says which of them is meant",
-    )
-    .with_related(start(first), "the other plan")
-    .with_help("delete one of them from the text, and import it again")
+    let message = "the answer has two different plans, and nothing says which of them is meant";
+    Diagnostic::new(&TWO_PLANS, start(second), message)
+        .with_related(start(first), "the other plan")
+        .with_help("delete one of them from the text, and import it again")
 }
 
-/// The content of an answer without tasks.
+/// What an answer has in place of a plan.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct EmptyAnswer {
+    /// A list of tasks without a task.
+    pub(super) empty: Option<Span>,
+    pub(super) questions: Option<Span>,
+    /// Plans that are alternatives to each other.
+    pub(super) options: Option<(Span, Span)>,
     pub(super) table: Option<Span>,
     pub(super) value: Option<Span>,
     pub(super) list: Option<Span>,
@@ -425,25 +424,31 @@ pub(super) struct EmptyAnswer {
 }
 
 /// Returns the finding for an answer without tasks, with its content.
-pub(super) fn nothing_but(seen: EmptyAnswer, text: &str) -> Diagnostic {
-    let found = match seen {
-        EmptyAnswer { value: Some(place), .. } => Diagnostic::new(&NO_TASKS, place, "this value has no list of tasks")
-            .with_help("give it a list `tasks` whose elements have a `title`, and import it again"),
-        EmptyAnswer { table: Some(place), .. } => {
-            Diagnostic::new(&NO_TASKS, place, "this table has no column with the title of a task")
-                .with_help("call that column `Task`, and import it again")
-        }
-        EmptyAnswer {
-            list: Some(place),
-            label,
-            ..
-        } => other_list(place, label, text),
-        _ => return nothing(None, None),
+pub(super) fn nothing(seen: &EmptyAnswer, text: &str) -> Diagnostic {
+    let found = |place: Span, message, help| {
+        Diagnostic::new(&NO_TASKS, Span::at(place.start as usize), message).with_help(help)
     };
-    Diagnostic {
-        span: found.span.map(|span| Span::at(span.start as usize)),
-        ..found
+    if let Some((first, second)) = seen.options {
+        return two_plans(first, second);
     }
+    if let Some(place) = seen.questions {
+        let message = "the answer asks questions, and has no tasks";
+        return Diagnostic::new(&NO_TASKS, place, message)
+            .with_help("answer the questions, and ask for the plan again");
+    }
+    if let Some(place) = seen.value {
+        let help = "give it a list `tasks` whose elements have a `title`, and import it again";
+        return found(place, "this value has no list of tasks", help);
+    }
+    if let Some(place) = seen.table {
+        let help = "call that column `Task`, and import it again";
+        return found(place, "this table has no column with the title of a task", help);
+    }
+    if let Some(place) = seen.list {
+        return other_list(Span::at(place.start as usize), seen.label, text);
+    }
+    let found = Diagnostic::of_file(&NO_TASKS, "no task can be read out of this text");
+    found.with_help("write the tasks as a numbered list, a checklist, a table, JSON or YAML")
 }
 
 /// Returns the finding for a list without tasks, with the heading or the sentence that shows it.
@@ -452,31 +457,21 @@ fn other_list(place: Span, label: Option<OtherLabel>, text: &str) -> Diagnostic 
         return Diagnostic::new(&NO_TASKS, place, "this list is not read as a list of tasks")
             .with_help("write `Tasks:` before it if it is one, and import it again");
     };
-    let words = one_line(text.get(at.start as usize..at.end as usize).unwrap_or(""), 60);
-    let words = visible(&words);
-    let message = match is_heading {
-        true => format!("this list is not read as tasks, because of the heading \"{words}\" above it"),
-        false => format!("this list is not read as tasks, because of the sentence \"{words}\" before it"),
+    let words = shown(text.get(at.range()).unwrap_or(""), 60);
+    let (message, help) = match is_heading {
+        true => (
+            format!("this list is not read as tasks, because of the heading \"{words}\" above it"),
+            "write `Tasks:` right before it, or change the heading, if it is a list of tasks; then import it again",
+        ),
+        false => (
+            format!("this list is not read as tasks, because of the sentence \"{words}\" before it"),
+            "write `Tasks:` in place of the sentence if it is a list of tasks, and import it again",
+        ),
     };
-    let help = match is_heading {
-        true => "write `Tasks:` right before it, or change the heading, if it is a list of tasks; then import it again",
-        false => "write `Tasks:` in place of the sentence if it is a list of tasks, and import it again",
-    };
-    Diagnostic::new(&NO_TASKS, place, message)
+    let found = Diagnostic::new(&NO_TASKS, place, message);
+    found
         .with_related(Span::at(at.start as usize), "this says so")
         .with_help(help)
-}
-
-pub(super) fn nothing(questions: Option<Span>, options: Option<(Span, Span)>) -> Diagnostic {
-    if let Some((first, second)) = options {
-        return two_plans(first, second);
-    }
-    match questions {
-        Some(place) => Diagnostic::new(&NO_TASKS, place, "the answer asks questions, and has no tasks")
-            .with_help("answer the questions, and ask for the plan again"),
-        None => Diagnostic::of_file(&NO_TASKS, "no task can be read out of this text")
-            .with_help("write the tasks as a numbered list, a checklist, a table, JSON or YAML"),
-    }
 }
 
 pub(super) fn empty_list(place: Span, text: &str, labels: &Labels<'_>) -> Diagnostic {
@@ -487,6 +482,6 @@ pub(super) fn empty_list(place: Span, text: &str, labels: &Labels<'_>) -> Diagno
     let found = Diagnostic::new(&NO_TASKS, place, "the list of tasks is empty");
     match said {
         "" => found,
-        said => found.with_help(format!("the answer says: {}", visible(&one_line(said, 200)))),
+        said => found.with_help(format!("the answer says: {}", shown(said, 200))),
     }
 }

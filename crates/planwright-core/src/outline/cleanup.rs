@@ -1,9 +1,11 @@
 //! Removes the additions of terminals, chat windows and reasoning models from an answer: escape sequences, zero widths, HTML tags,
 //! thoughts.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use super::mapped_text::MappedText;
+use super::names::without;
 
 /// Tags around a model's thoughts before its answer.
 #[rustfmt::skip]
@@ -12,17 +14,10 @@ const THOUGHTS: [&str; 7] = [
 ];
 
 /// HTML tags without text, and their replacements.
+#[rustfmt::skip]
 const TAGS: [(&str, &str); 10] = [
-    ("<br>", " "),
-    ("<br/>", " "),
-    ("<br />", " "),
-    ("<details>", ""),
-    ("<details open>", ""),
-    ("</details>", ""),
-    ("<summary>", ""),
-    ("</summary>", ""),
-    ("<p>", ""),
-    ("</p>", ""),
+    ("<br>", " "), ("<br/>", " "), ("<br />", " "), ("<details>", ""), ("<details open>", ""), ("</details>", ""),
+    ("<summary>", ""), ("</summary>", ""), ("<p>", ""), ("</p>", ""),
 ];
 
 /// Returns an answer without these parts; none if it has none.
@@ -31,42 +26,31 @@ pub(super) fn cleaned(text: &str) -> Option<MappedText> {
     if !text.contains(may_have) && !text.contains("&nbsp;") && !text.contains("[0m") {
         return None;
     }
-    let mut out = MappedText::default();
     let mut thoughts = thoughts_within(text).into_iter().peekable();
     let has_bare_escapes = text.contains("[0m");
-    let (mut at, mut copied) = (0, 0);
     let mut is_data = is_line_of_data(text);
-    while let Some(c) = text.get(at..).and_then(|rest| rest.chars().next()) {
-        let rest = text.get(at..).unwrap_or("");
-        let found = match c {
-            _ if thoughts.peek().is_some_and(|span| span.start == at) => thoughts.next().map(|span| (span.len(), "")),
-            '\u{1b}' => Some((escape_len(rest), "")),
-            '[' if has_bare_escapes => bare_escape_len(rest).map(|n_bytes| (n_bytes, "")),
-            '<' if !is_data && !text.get(..at).is_some_and(|before| before.ends_with('`')) => tag_at(rest),
-            '&' if rest.starts_with("&nbsp;") => Some((6, " ")),
+    let (cleaned, is_changed) = MappedText::replaced(text, |rest, at| {
+        let c = rest.chars().next()?;
+        if let Some(span) = thoughts.next_if(|span| span.start == at) {
+            return Some((span.len(), Cow::Borrowed("")));
+        }
+        let (n_bytes, with) = match c {
+            '\u{1b}' => (escape_len(rest), ""),
+            '[' if has_bare_escapes => (bare_escape_len(rest)?, ""),
+            '<' if !is_data && !text.get(..at).is_some_and(|before| before.ends_with('`')) => tag_at(rest)?,
+            '&' if rest.starts_with("&nbsp;") => (6, " "),
             // The mark before the first line of a tool's output.
-            '⎿' => Some((c.len_utf8(), " ")),
-            '\u{feff}' if at == 0 => None,
-            _ => space_or_nothing(c).map(|with| (c.len_utf8(), with)),
-        };
-        match found {
-            Some((n_bytes, with)) => {
-                out.copy(text.get(copied..at).unwrap_or(""), copied);
-                out.replace(with, at);
-                at += n_bytes;
-                copied = at;
+            '⎿' => (c.len_utf8(), " "),
+            '\u{feff}' if at == 0 => return None,
+            '\n' => {
+                is_data = is_line_of_data(rest.get(1..)?);
+                return None;
             }
-            None => at += c.len_utf8(),
-        }
-        if c == '\n' {
-            is_data = is_line_of_data(text.get(at..).unwrap_or(""));
-        }
-    }
-    if copied == 0 {
-        return None;
-    }
-    out.copy(text.get(copied..).unwrap_or(""), copied);
-    Some(out)
+            _ => (c.len_utf8(), space_or_nothing(c)?),
+        };
+        Some((n_bytes, Cow::Borrowed(with)))
+    });
+    is_changed.then_some(cleaned)
 }
 
 /// Returns the replacement of a character that looks like a space or like nothing.
@@ -90,10 +74,8 @@ fn escape_len(text: &str) -> usize {
     let body = head.get(1..).unwrap_or("");
     match body.chars().next() {
         Some('[') => {
-            let end = body
-                .get(1..)
-                .and_then(|rest| rest.find(|c: char| ('@'..='~').contains(&c)));
-            end.map_or(2, |end| end + 3)
+            let rest = body.get(1..).unwrap_or("");
+            rest.find(|c: char| ('@'..='~').contains(&c)).map_or(2, |end| end + 3)
         }
         Some(']') => body.find('\u{7}').map_or(2, |end| end + 2),
         Some(c) if c.is_ascii_graphic() => 2,
@@ -113,14 +95,13 @@ fn bare_escape_len(text: &str) -> Option<usize> {
 }
 
 fn tag_at(text: &str) -> Option<(usize, &'static str)> {
-    let found = TAGS.iter().find(|(tag, _)| starts_with_tag(text, tag))?;
-    let is_code = text.get(found.0.len()..).is_some_and(|rest| rest.starts_with('`'));
-    (!is_code).then_some((found.0.len(), found.1))
-}
-
-fn starts_with_tag(text: &str, tag: &str) -> bool {
-    text.get(..tag.len())
-        .is_some_and(|start| start.eq_ignore_ascii_case(tag))
+    let is_start = |tag: &str| {
+        text.get(..tag.len())
+            .is_some_and(|start| start.eq_ignore_ascii_case(tag))
+    };
+    let (tag, with) = TAGS.iter().find(|(tag, _)| is_start(tag))?;
+    let is_code = text.get(tag.len()..).is_some_and(|rest| rest.starts_with('`'));
+    (!is_code).then_some((tag.len(), with))
 }
 
 /// Returns the thoughts in an answer; none if there is nothing else.
@@ -134,7 +115,7 @@ fn thoughts_within(text: &str) -> Vec<Range<usize>> {
     if let Some(end) = lone_end(&lower) {
         found.push(0..end);
     }
-    let mut without_end = [false; THOUGHTS.len()];
+    let mut without_end: Vec<&str> = Vec::new();
     let mut at = 0;
     for line in lower.split_inclusive('\n') {
         let start = at + (line.len() - line.trim_start().len());
@@ -143,28 +124,28 @@ fn thoughts_within(text: &str) -> Vec<Range<usize>> {
             continue;
         }
         let body = lower.get(start..).unwrap_or("");
-        let tag = THOUGHTS.iter().position(|tag| is_tag(body, "<", tag));
-        let Some(ix) = tag.filter(|&ix| without_end.get(ix) == Some(&false)) else {
+        let is_open = |tag: &&str| {
+            body.strip_prefix('<')
+                .and_then(|rest| rest.strip_prefix(*tag))
+                .is_some_and(|rest| rest.starts_with('>'))
+        };
+        let Some(tag) = THOUGHTS
+            .into_iter()
+            .find(is_open)
+            .filter(|tag| !without_end.contains(tag))
+        else {
             continue;
         };
-        let close = format!("</{}>", THOUGHTS.get(ix).unwrap_or(&""));
+        let close = format!("</{tag}>");
         match body.find(&close) {
             Some(end) => found.push(start..start + end + close.len()),
-            None => without_end
-                .iter_mut()
-                .skip(ix)
-                .take(1)
-                .for_each(|is_open| *is_open = true),
+            None => without_end.push(tag),
         }
     }
-    let mut rest_at = 0;
-    let mut has_rest = false;
-    for span in &found {
-        has_rest |= has_words(text.get(rest_at..span.start).unwrap_or(""));
-        rest_at = span.end;
+    match without(text, &found).contains(char::is_alphanumeric) {
+        true => found,
+        false => Vec::new(),
     }
-    has_rest |= has_words(text.get(rest_at..).unwrap_or(""));
-    if has_rest { found } else { Vec::new() }
 }
 
 /// Returns the end of a closing tag without an opening one before it.
@@ -177,15 +158,6 @@ fn lone_end(lower: &str) -> Option<usize> {
         let ends_line = before.ends_with('\n') || after.trim_start_matches(' ').starts_with(['\n', '\r']);
         (ends_line && !before.contains(&format!("<{tag}>"))).then_some(at + close.len())
     })
-}
-
-fn is_tag(text: &str, open: &str, name: &str) -> bool {
-    let rest = text.strip_prefix(open).and_then(|rest| rest.strip_prefix(name));
-    rest.is_some_and(|rest| rest.starts_with('>'))
-}
-
-fn has_words(text: &str) -> bool {
-    text.contains(char::is_alphanumeric)
 }
 
 #[cfg(test)]

@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 
-use super::OutlineTask;
 use super::names::one_line;
 use super::raw::{RawPlan, RawTask, Reference};
 use crate::text::Span;
@@ -11,9 +10,8 @@ use crate::text::Span;
 pub(super) fn is_digraph(text: &str) -> bool {
     let start = text.trim_start();
     let start = start.strip_prefix("strict").map_or(start, str::trim_start);
-    start
-        .strip_prefix("digraph")
-        .is_some_and(|rest| rest.starts_with([' ', '{', '\n', '\t', '"']) && rest.contains('{'))
+    let rest = start.strip_prefix("digraph").unwrap_or("");
+    rest.starts_with([' ', '{', '\n', '\t', '"']) && rest.contains('{')
 }
 
 /// Reads a graph at an offset of an answer.
@@ -79,15 +77,9 @@ struct DotReader {
 impl DotReader {
     fn node(&mut self, name: &str, place: Span) {
         self.nodes.entry(name.to_owned()).or_insert_with(|| {
-            self.plan.tasks.push(RawTask {
-                task: OutlineTask {
-                    id: Some(name.to_owned()),
-                    title: one_line(&name.replace('_', " "), 500),
-                    place,
-                    ..OutlineTask::default()
-                },
-                ..RawTask::default()
-            });
+            self.plan
+                .tasks
+                .push(RawTask::named(name, &name.replace('_', " "), place));
             self.plan.tasks.len() - 1
         });
     }
@@ -185,11 +177,8 @@ fn quoted(text: &str) -> (String, usize) {
 
 fn label_in(attributes: &str) -> Option<String> {
     let at = attributes.find("label")?;
-    let rest = attributes
-        .get(at + "label".len()..)?
-        .trim_start()
-        .strip_prefix('=')?
-        .trim_start();
+    let rest = attributes.get(at + "label".len()..)?;
+    let rest = rest.trim_start().strip_prefix('=')?.trim_start();
     match rest.starts_with('"') {
         true => Some(quoted(rest).0),
         false => rest.split([',', ']', ' ', ';']).next().map(str::to_owned),

@@ -14,11 +14,9 @@ pub(super) fn goal_above(lines: &[MarkdownLine<'_>], plan: &RawPlan) -> Option<S
         let is_own = |group: &RawGroup| group.name == title || group.place.start as usize == line.at;
         plan.groups.iter().any(is_own)
     };
-    headings
-        .map(|line| (line, plain(line.text)))
-        .filter(|(line, title)| !is_group(line, title))
-        .map(|(_, title)| title)
-        .find_map(|title| goal_of(&title))
+    let titles = headings.map(|line| (line, plain(line.text)));
+    let mut titles = titles.filter(|(line, title)| !is_group(line, title));
+    titles.find_map(|(_, title)| goal_of(&title))
 }
 
 /// Returns the goal in a heading.
@@ -28,18 +26,17 @@ fn goal_of(title: &str) -> Option<String> {
         "implementation plan:", "implementation plan for", "plan:", "plan for", "tasks:", "tasks for", "goal:",
         "objective:",
     ];
-    let is_label = |label: &&&str| {
-        title
-            .get(..label.len())
-            .is_some_and(|start| start.eq_ignore_ascii_case(label))
+    let after = |label: &&str| {
+        let (start, rest) = title.split_at_checked(label.len())?;
+        start.eq_ignore_ascii_case(label).then_some(rest)
     };
-    let label = LABELS.iter().find(is_label);
-    let goal = label.and_then(|label| title.get(label.len()..)).unwrap_or(title).trim();
+    let labelled = LABELS.iter().find_map(after);
+    let goal = labelled.unwrap_or(title).trim();
     let is_other = is_bare(goal)
         || is_phase(goal)
         || is_option(goal)
         || is_outdated(goal)
-        || label.is_none() && is_other_heading(goal);
+        || labelled.is_none() && is_other_heading(goal);
     (!is_other).then(|| goal.to_owned())
 }
 
@@ -53,9 +50,7 @@ fn is_bare(title: &str) -> bool {
         "updated", "work",
     ];
     let lower = title.to_lowercase();
-    let mut words = lower
-        .split(|c: char| !c.is_alphanumeric())
-        .filter(|word| !word.is_empty());
+    let mut words = lower.split(|c: char| !c.is_alphanumeric());
     words.all(|word| BARE.contains(&word) || word.chars().all(|c| c.is_ascii_digit()))
 }
 

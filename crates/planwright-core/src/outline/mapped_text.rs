@@ -1,6 +1,7 @@
 //! A text with parts replaced or removed, which maps each offset to its original.
 
-use crate::diagnostic::Diagnostic;
+use std::borrow::Cow;
+
 use crate::text::Span;
 
 /// A changed copy of a text.
@@ -14,6 +15,28 @@ pub(super) struct MappedText {
 }
 
 impl MappedText {
+    /// Returns a text with parts replaced, and whether any is: `part_at` says for each place how many bytes give way to what.
+    pub(super) fn replaced<'t>(
+        text: &'t str,
+        mut part_at: impl FnMut(&'t str, usize) -> Option<(usize, Cow<'t, str>)>,
+    ) -> (Self, bool) {
+        let mut out = MappedText::default();
+        let (mut at, mut copied) = (0, 0);
+        while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
+            match part_at(rest, at) {
+                Some((n_bytes, with)) => {
+                    out.copy(text.get(copied..at).unwrap_or(""), copied);
+                    out.replace(&with, at);
+                    at += n_bytes.max(1);
+                    copied = at;
+                }
+                None => at += rest.chars().next().map_or(1, char::len_utf8),
+            }
+        }
+        out.copy(text.get(copied..).unwrap_or(""), copied);
+        (out, copied > 0)
+    }
+
     /// Copies a part of the original.
     pub(super) fn copy(&mut self, part: &str, at: usize) {
         if !part.is_empty() {
@@ -53,13 +76,5 @@ impl MappedText {
             false => start,
         };
         Span::new(start, end.max(start))
-    }
-
-    /// Converts the spans of a finding to those of the original.
-    pub(super) fn place_before(&self, found: &mut Diagnostic, original: &str) {
-        found.span = found.span.map(|span| self.span_before(span, original));
-        for related in &mut found.related {
-            related.span = self.span_before(related.span, original);
-        }
     }
 }

@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use super::OutlineTask;
 use super::names::one_line;
 use super::raw::{RawGroup, RawPlan, RawTask, Reference};
+use super::words::starts_with_any;
 use crate::text::Span;
 
 /// The deepest nesting of subgraphs; deeper ones count as top-level.
@@ -180,11 +181,10 @@ impl MermaidReader {
 }
 
 fn clean(label: &str) -> String {
-    let label = label
-        .replace("<br/>", " ")
-        .replace("<br>", " ")
-        .replace("<br />", " ")
-        .replace("\\n", " ");
+    let breaks = ["<br/>", "<br>", "<br />", "\\n"];
+    let label = breaks
+        .iter()
+        .fold(label.to_owned(), |label, mark| label.replace(mark, " "));
     let label = label.trim().trim_matches(['"', '`']).trim();
     label.split_whitespace().collect::<Vec<_>>().join(" ")
 }
@@ -193,11 +193,8 @@ fn clean(label: &str) -> String {
 fn node_at(text: &str) -> Option<(&str, Option<&str>, usize)> {
     let mut end = 0;
     for (at, c) in text.char_indices() {
-        let is_dash_within = c == '-'
-            && text
-                .get(at + 1..)
-                .is_some_and(|rest| rest.starts_with(char::is_alphanumeric))
-            && at > 0;
+        let rest = text.get(at + 1..).unwrap_or("");
+        let is_dash_within = c == '-' && at > 0 && rest.starts_with(char::is_alphanumeric);
         if !(c.is_alphanumeric() || matches!(c, '_' | '.') || is_dash_within) {
             break;
         }
@@ -205,67 +202,38 @@ fn node_at(text: &str) -> Option<(&str, Option<&str>, usize)> {
     }
     let id = text.get(..end).filter(|id| !id.is_empty())?;
     let rest = text.get(end..)?;
-    let shapes = [
-        ("([", "])"),
-        ("[[", "]]"),
-        ("[(", ")]"),
-        ("((", "))"),
-        ("{{", "}}"),
-        ("[/", "/]"),
-        ("[\\", "\\]"),
-        ("[", "]"),
-        ("(", ")"),
-        ("{", "}"),
-        (">", "]"),
+    #[rustfmt::skip]
+    const SHAPES: [(&str, &str); 11] = [
+        ("([", "])"), ("[[", "]]"), ("[(", ")]"), ("((", "))"), ("{{", "}}"), ("[/", "/]"), ("[\\", "\\]"), ("[", "]"),
+        ("(", ")"), ("{", "}"), (">", "]"),
     ];
-    let mut label = None;
-    for (open, close) in shapes {
-        let Some(body) = rest.strip_prefix(open) else {
-            continue;
-        };
-        let quoted = body.trim_start().starts_with('"');
+    let found = SHAPES.iter().find_map(|(open, close)| {
+        let body = rest.strip_prefix(open)?;
         // The closing bracket of the box follows the text in quotes.
-        let n_quoted = match quoted {
-            true => body.match_indices('"').nth(1).map_or(0, |(at, _)| at + 1),
-            false => 0,
-        };
-        let Some(at) = body
-            .get(n_quoted..)
-            .and_then(|rest| rest.find(close))
-            .map(|at| at + n_quoted)
-        else {
-            continue;
-        };
-        label = body.get(..at);
-        end += open.len() + at + close.len();
-        break;
-    }
+        let quote = body
+            .match_indices('"')
+            .nth(1)
+            .filter(|_| body.trim_start().starts_with('"'));
+        let n_quoted = quote.map_or(0, |(at, _)| at + 1);
+        let n_label = n_quoted + body.get(n_quoted..)?.find(close)?;
+        Some((body.get(..n_label)?, open.len() + n_label + close.len()))
+    });
+    end += found.map_or(0, |(_, n_bytes)| n_bytes);
     if let Some(class) = text.get(end..).and_then(|rest| rest.strip_prefix(":::")) {
-        let n_bytes: usize = class
-            .chars()
-            .take_while(|c| c.is_alphanumeric() || *c == '_')
-            .map(char::len_utf8)
-            .sum();
-        end += 3 + n_bytes;
+        let name = class.trim_start_matches(|c: char| c.is_alphanumeric() || c == '_');
+        end += 3 + class.len() - name.len();
     }
-    Some((id, label, end))
+    Some((id, found.map(|(label, _)| label), end))
 }
 
 /// Returns whether the label of an arrow means that its start depends on its end.
 fn names_dependency(label: &str) -> bool {
+    #[rustfmt::skip]
+    const STARTS: &[&str] = &[
+        "depends", "depend on", "requires", "needs", "blocked by", "waits for", "after", "dependency",
+    ];
     let lower = label.trim().trim_matches(['"', '\'', '(', ')']).to_lowercase();
-    [
-        "depends",
-        "depend on",
-        "requires",
-        "needs",
-        "blocked by",
-        "waits for",
-        "after",
-        "dependency",
-    ]
-    .iter()
-    .any(|words| lower.starts_with(words))
+    starts_with_any(&lower, STARTS)
 }
 
 struct Arrow<'t> {
@@ -286,7 +254,7 @@ fn arrow_at(text: &str) -> Option<Arrow<'_>> {
         None => line,
     };
     let first = line.trim_start_matches(['<', 'o', 'x']);
-    if !(first.starts_with("--") || first.starts_with("==") || first.starts_with("-.") || first.starts_with("~~")) {
+    if !starts_with_any(first, &["--", "==", "-.", "~~"]) {
         return None;
     }
     // `--x` and `--o` end an arrow; a box that begins with such a letter needs a space before it.

@@ -81,10 +81,9 @@ pub(super) fn key_words(text: &str) -> Vec<String> {
         "a", "an", "the", "of", "to", "for", "in", "on", "and", "with", "from", "step", "task", "is",
     ];
     let lower = text.to_lowercase();
-    let words = lower
-        .split(|c: char| !c.is_alphanumeric())
-        .filter(|word| !word.is_empty());
-    let mut words: Vec<String> = words.filter(|word| !SMALL.contains(word)).map(str::to_owned).collect();
+    let words = lower.split(|c: char| !c.is_alphanumeric());
+    let words = words.filter(|word| !word.is_empty() && !SMALL.contains(word));
+    let mut words: Vec<String> = words.map(str::to_owned).collect();
     words.sort();
     words.dedup();
     words
@@ -115,13 +114,13 @@ pub(super) fn last_number(id: &str) -> Option<u64> {
 pub(super) fn is_none_word(text: &str) -> bool {
     let bare = plain(text);
     let bare = bare.trim_matches(['(', ')', '[', ']', ' ']);
-    let is_dash = !bare.is_empty()
-        && bare
-            .chars()
-            .all(|c| matches!(c, '-' | '–' | '—' | '−' | '/' | '∅' | 'ø' | 'Ø'));
+    // Dashes alone, or nothing at all.
+    let is_dash = bare
+        .chars()
+        .all(|c| matches!(c, '-' | '–' | '—' | '−' | '/' | '∅' | 'ø' | 'Ø'));
     #[rustfmt::skip]
     let words = [
-        "", "none", "no", "nothing", "n/a", "na", "null", "nil", "no dependencies", "no dependency", "independent",
+        "none", "no", "nothing", "n/a", "na", "null", "nil", "no dependencies", "no dependency", "independent",
         "keine", "keiner", "nichts", "aucune", "aucun", "rien", "nada", "ninguna", "ninguno", "nenhuma", "nenhum", "nessuna", "nessuno", "нет", "なし", "无",
         "無",
     ];

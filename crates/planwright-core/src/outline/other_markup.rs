@@ -1,6 +1,9 @@
 //! Rewrites answers in other markup as Markdown or JSON: lists of HTML, escaped marks, diffs, JSON in a string.
 
+use std::borrow::Cow;
+
 use super::mapped_text::MappedText;
+use super::words::starts_with_any;
 
 /// Returns an answer in Markdown or JSON where it is written in another markup; none where it is not.
 pub(super) fn as_markdown(text: &str) -> Option<MappedText> {
@@ -10,7 +13,7 @@ pub(super) fn as_markdown(text: &str) -> Option<MappedText> {
         return Some(without_escapes(text));
     }
     if body.matches("&quot;").take(4).count() == 4 {
-        return Some(replaced(text, |rest, _| entity_at(rest)));
+        return Some(MappedText::replaced(text, |rest, _| entity_at(rest)).0);
     }
     if is_data {
         return None;
@@ -19,7 +22,7 @@ pub(super) fn as_markdown(text: &str) -> Option<MappedText> {
         return Some(from_html(text));
     }
     if text.lines().filter(|line| is_escaped_item(line)).take(2).count() == 2 {
-        return Some(replaced(text, |rest, _| escaped_mark_at(rest)));
+        return Some(MappedText::replaced(text, |rest, _| escaped_mark_at(rest)).0);
     }
     is_diff_of_items(text).then(|| new_side(text))
 }
@@ -41,26 +44,6 @@ pub(super) fn is_diff_of_items(text: &str) -> bool {
     n_items > 1
 }
 
-/// Returns a text with parts replaced: for each place, how many bytes give way to what.
-fn replaced(text: &str, mut part_at: impl FnMut(&str, usize) -> Option<(usize, String)>) -> MappedText {
-    let mut out = MappedText::default();
-    let (mut at, mut copied) = (0, 0);
-    while let Some(c) = text.get(at..).and_then(|rest| rest.chars().next()) {
-        let rest = text.get(at..).unwrap_or("");
-        match part_at(rest, at) {
-            Some((n_bytes, with)) => {
-                out.copy(text.get(copied..at).unwrap_or(""), copied);
-                out.replace(&with, at);
-                at += n_bytes.max(1);
-                copied = at;
-            }
-            None => at += c.len_utf8(),
-        }
-    }
-    out.copy(text.get(copied..).unwrap_or(""), copied);
-    out
-}
-
 /// Returns whether the first quotation mark of a value has a backslash before it.
 fn is_escaped_json(body: &str) -> bool {
     let inner = body.strip_prefix('"').unwrap_or(body);
@@ -75,46 +58,41 @@ fn without_escapes(text: &str) -> MappedText {
     let start = text.len() - text.trim_start().len();
     let last = text.trim_end().len().saturating_sub(1);
     let is_quoted = text.trim().starts_with('"');
-    replaced(text, |rest, at| {
-        let mut chars = rest.chars();
-        match chars.next()? {
-            '"' if is_quoted && (at == start || at == last) => Some((1, String::new())),
-            '\\' => {
-                let c = chars.next()?;
-                let with = match c {
-                    'n' | 'r' => '\n',
-                    't' => ' ',
-                    '"' | '\\' | '/' => c,
-                    _ => return None,
-                };
-                Some((1 + c.len_utf8(), with.to_string()))
-            }
-            _ => None,
+    let part_at = |rest: &str, at: usize| {
+        if is_quoted && rest.starts_with('"') && (at == start || at == last) {
+            return Some((1, Cow::Borrowed("")));
         }
-    })
+        let with = match rest.strip_prefix('\\')?.chars().next()? {
+            'n' | 'r' => "\n",
+            't' => " ",
+            '"' => "\"",
+            '\\' => "\\",
+            '/' => "/",
+            _ => return None,
+        };
+        Some((2, Cow::Borrowed(with)))
+    };
+    MappedText::replaced(text, part_at).0
 }
 
 /// Reads an entity of HTML.
-fn entity_at(text: &str) -> Option<(usize, String)> {
-    const ENTITIES: [(&str, &str); 7] = [
-        ("&quot;", "\""),
-        ("&amp;", "&"),
-        ("&lt;", "<"),
-        ("&gt;", ">"),
-        ("&#39;", "'"),
-        ("&#x27;", "'"),
-        ("&apos;", "'"),
-    ];
-    let found = ENTITIES.iter().find(|(entity, _)| text.starts_with(*entity));
-    found.map(|(entity, with)| (entity.len(), (*with).to_owned()))
+fn entity_at(text: &str) -> Option<(usize, Cow<'static, str>)> {
+    let head = text.get(..text.floor_char_boundary("&quot;".len()))?;
+    let name = head.strip_prefix('&')?.split_once(';')?.0;
+    let with = match name {
+        "quot" => "\"",
+        "amp" => "&",
+        "lt" => "<",
+        "gt" => ">",
+        "#39" | "#x27" | "apos" => "'",
+        _ => return None,
+    };
+    Some((name.len() + 2, Cow::Borrowed(with)))
 }
 
 /// Returns a text with characters in place of the entities of HTML.
 pub(super) fn without_entities(text: &str) -> String {
-    match text.contains('&') {
-        true => replaced(text, |rest, _| entity_at(rest)).text,
-        false => text.to_owned(),
-    }
+    MappedText::replaced(text, |rest, _| entity_at(rest)).0.text
 }
 
 fn is_markdown_item(line: &str) -> bool {
@@ -127,15 +105,13 @@ fn is_markdown_item(line: &str) -> bool {
 fn is_escaped_item(line: &str) -> bool {
     let line = line.trim_start();
     let rest = line.trim_start_matches(|c: char| c.is_ascii_digit());
-    let marks = ["\\. ", "\\) "];
-    let is_number = rest.len() < line.len() && marks.iter().any(|mark| rest.starts_with(mark));
-    is_number || ["\\- ", "\\* ", "\\+ "].iter().any(|mark| line.starts_with(mark))
+    let is_number = rest.len() < line.len() && starts_with_any(rest, &["\\. ", "\\) "]);
+    is_number || starts_with_any(line, &["\\- ", "\\* ", "\\+ "])
 }
 
-fn escaped_mark_at(text: &str) -> Option<(usize, String)> {
-    let c = text.strip_prefix('\\')?.chars().next()?;
-    let is_mark = ".)(-*+_#[]!>`|~".contains(c);
-    is_mark.then(|| (1 + c.len_utf8(), c.to_string()))
+fn escaped_mark_at(text: &str) -> Option<(usize, Cow<'_, str>)> {
+    let mark = text.strip_prefix('\\')?.get(..1)?;
+    ".)(-*+_#[]!>`|~".contains(mark).then_some((2, Cow::Borrowed(mark)))
 }
 
 /// Returns the new side of the diffs in a text.
@@ -145,21 +121,19 @@ fn new_side(text: &str) -> MappedText {
     for line in text.split_inclusive('\n') {
         let start = line.len() - line.trim_start().len();
         let is_fence = line.trim_start().starts_with("```");
+        if is_fence {
+            let language = line.trim_start_matches([' ', '`']);
+            is_diff = !is_diff && language.trim_end() == "diff";
+        }
         match line.chars().next() {
-            _ if is_fence => {
-                let language = line.trim_start_matches([' ', '`']);
-                is_diff = !is_diff && language.trim_end() == "diff";
-                if is_diff {
-                    out.copy(line.get(..start + 3).unwrap_or(""), at);
-                    out.replace("md\n", at + start + 3);
-                } else {
-                    out.copy(line, at);
-                }
+            _ if is_fence && is_diff => {
+                out.copy(line.get(..start + 3).unwrap_or(""), at);
+                out.replace("md\n", at + start + 3);
             }
-            Some('-') if is_diff => {}
-            Some('@') if is_diff => {}
-            Some('+') if is_diff && line.starts_with("+++ ") => {}
-            Some('+' | ' ') if is_diff => out.copy(line.get(1..).unwrap_or(""), at + 1),
+            _ if is_fence || !is_diff => out.copy(line, at),
+            Some('-' | '@') => {}
+            Some('+') if line.starts_with("+++ ") => {}
+            Some('+' | ' ') => out.copy(line.get(1..).unwrap_or(""), at + 1),
             _ => out.copy(line, at),
         }
         at += line.len();
@@ -170,9 +144,9 @@ fn new_side(text: &str) -> MappedText {
 /// Returns the lists and headings of HTML in Markdown.
 fn from_html(text: &str) -> MappedText {
     let mut marks: Vec<&str> = Vec::new();
-    replaced(text, |rest, _| {
+    let part_at = |rest: &str, _: usize| {
         if rest.starts_with("```html") {
-            return Some(("```html".len(), "```md".to_owned()));
+            return Some(("```html".len(), Cow::Borrowed("```md")));
         }
         if let Some(entity) = entity_at(rest) {
             return Some(entity);
@@ -184,31 +158,29 @@ fn from_html(text: &str) -> MappedText {
         let with = match name.trim_end_matches('/') {
             "ol" | "ul" => {
                 marks.push(if name == "ol" { "1. " } else { "- " });
-                String::new()
+                ""
             }
             "/ol" | "/ul" => {
                 marks.pop();
-                "\n".to_owned()
+                "\n"
             }
             "li" => {
                 let n_indent = 3 * marks.len().clamp(1, MAX_INDENT).saturating_sub(1);
-                format!("\n{}{}", " ".repeat(n_indent), marks.last().unwrap_or(&"- "))
+                let item = format!("\n{}{}", " ".repeat(n_indent), marks.last().unwrap_or(&"- "));
+                return Some((end + 2, Cow::Owned(item)));
             }
-            "strong" | "b" | "/strong" | "/b" => "**".to_owned(),
-            "code" | "/code" => "`".to_owned(),
-            "h1" | "h2" | "h3" | "h4" | "h5" | "h6" => "\n## ".to_owned(),
-            "/h1" | "/h2" | "/h3" | "/h4" | "/h5" | "/h6" | "p" | "/p" | "div" | "/div" => "\n".to_owned(),
-            "input" if tag.contains("checkbox") => match tag.contains("checked") {
-                true => "[x] ".to_owned(),
-                false => "[ ] ".to_owned(),
-            },
-            "em" | "i" | "/em" | "/i" | "/li" | "span" | "/span" | "html" | "/html" | "body" | "/body" | "br" => {
-                String::new()
-            }
+            "strong" | "b" | "/strong" | "/b" => "**",
+            "code" | "/code" => "`",
+            "h1" | "h2" | "h3" | "h4" | "h5" | "h6" => "\n## ",
+            "/h1" | "/h2" | "/h3" | "/h4" | "/h5" | "/h6" | "p" | "/p" | "div" | "/div" => "\n",
+            "input" if tag.contains("checkbox") && tag.contains("checked") => "[x] ",
+            "input" if tag.contains("checkbox") => "[ ] ",
+            "em" | "i" | "/em" | "/i" | "/li" | "span" | "/span" | "html" | "/html" | "body" | "/body" | "br" => "",
             _ => return None,
         };
-        Some((end + 2, with))
-    })
+        Some((end + 2, Cow::Borrowed(with)))
+    };
+    MappedText::replaced(text, part_at).0
 }
 
 /// How long a tag is, in bytes.

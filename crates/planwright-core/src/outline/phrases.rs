@@ -1,6 +1,7 @@
 //! Recognises what a heading or a sentence announces: the plan, a phase, a correction, or something else.
 
 use super::names::plain;
+use super::words::{after_any, has_any, starts_with_any};
 
 /// Returns whether a line in bold, or one such as "Phase 2: API", is a heading.
 pub(super) fn is_bold_heading(text: &str) -> bool {
@@ -22,17 +23,11 @@ pub(super) const STEP_NOUNS: &[&str] = &[
 
 /// Returns whether a line is a task by itself: "Step 2: …".
 pub(super) fn is_step_line(text: &str) -> bool {
-    let text = text.trim_start_matches(['*', '_']);
-    let rest = STEP_NOUNS.iter().find_map(|noun| text.strip_prefix(noun));
-    rest.is_some_and(|rest| {
-        let after = rest
-            .trim_start_matches(['#', ' '])
-            .trim_start_matches(|c: char| c.is_ascii_digit());
-        after.len() < rest.trim_start_matches(['#', ' ']).len()
-            && after
-                .trim_start_matches(['*', '_', ' ', '步'])
-                .starts_with([':', '：', '.', '、', ')', '-', '–', '—'])
-    })
+    let rest = after_any(text.trim_start_matches(['*', '_']), STEP_NOUNS).unwrap_or("");
+    let number = rest.trim_start_matches(['#', ' ']);
+    let after = number.trim_start_matches(|c: char| c.is_ascii_digit());
+    let words = after.trim_start_matches(['*', '_', ' ', '步']);
+    after.len() < number.len() && words.starts_with([':', '：', '.', '、', ')', '-', '–', '—'])
 }
 
 /// Returns whether a line in bold begins with the number of a task: "**1. Create it**", "**2.** Test it", "**A.** Choose".
@@ -56,12 +51,13 @@ pub(super) fn is_phase(title: &str) -> bool {
     let nouns = [
         "phase", "stage", "milestone", "sprint", "wave", "iteration", "week", "day", "part", "epic",
     ];
-    let rest = nouns.iter().find_map(|noun| title.strip_prefix(noun));
-    rest.filter(|rest| rest.starts_with([' ', '-'])).is_some_and(|rest| {
-        let rest = rest.trim_start_matches([' ', '-', '#']);
-        let word = rest.split(|c: char| !c.is_alphanumeric()).next().unwrap_or("");
-        word.starts_with(|c: char| c.is_ascii_digit() || "abciv".contains(c)) && word.len() <= 3
-    })
+    after_any(&title, &nouns)
+        .filter(|rest| rest.starts_with([' ', '-']))
+        .is_some_and(|rest| {
+            let rest = rest.trim_start_matches([' ', '-', '#']);
+            let word = rest.split(|c: char| !c.is_alphanumeric()).next().unwrap_or("");
+            word.starts_with(|c: char| c.is_ascii_digit() || "abciv".contains(c)) && word.len() <= 3
+        })
 }
 
 /// Returns whether a line stands for omitted tasks: "...", "(etc.)", "[remaining steps omitted for brevity]".
@@ -87,20 +83,25 @@ pub(super) fn is_left_out(line: &str) -> bool {
         "more tasks", "more steps", "steps omitted", "tasks omitted", "and so on",
     ];
     whole.contains(&bare)
-        || bare.len() < 100 && (is_bracketed || starts_with_dots) && words.iter().any(|words| bare.contains(words))
+        || bare.len() < 100 && (is_bracketed || starts_with_dots) && has_any(bare, &words)
         || starts_with_dots && lower.starts_with("... ")
         || lower.starts_with("(more ")
 }
 
-fn starts_with_any(text: &str, starts: &[&str]) -> bool {
+/// Returns a text in lower case, from its first letter on.
+fn from_first_letter(text: &str) -> String {
     let lower = plain(text).to_lowercase();
-    let bare = lower.trim_start_matches(|c: char| !c.is_alphabetic());
-    starts.iter().any(|start| bare.starts_with(start))
+    lower.trim_start_matches(|c: char| !c.is_alphabetic()).to_owned()
 }
 
-fn contains_any(text: &str, words: &[&str]) -> bool {
-    let lower = text.to_lowercase();
-    words.iter().any(|word| lower.contains(word))
+/// Returns whether the words of a text begin with one of several starts.
+fn begins_with(text: &str, starts: &[&str]) -> bool {
+    starts_with_any(&from_first_letter(text), starts)
+}
+
+/// Returns whether a text has one of several words or phrases.
+fn says(text: &str, words: &[&str]) -> bool {
+    has_any(&text.to_lowercase(), words)
 }
 
 /// Returns whether a heading announces something else than work.
@@ -116,7 +117,7 @@ pub(super) fn is_other_heading(title: &str) -> bool {
         "what changed", "what's changed", "what i changed", "what was done", "changes made", "meeting notes",
         "minutes", "execution order", "parallel example",
     ];
-    is_version(title) || starts_with_any(title, STARTS)
+    is_version(title) || begins_with(title, STARTS)
 }
 
 /// Returns whether a heading of a changelog names a release: "[1.2.0] - 2025-03-02".
@@ -156,56 +157,33 @@ pub(super) fn says_independent(text: &str) -> bool {
     let is_all = !subject.is_empty() && subject.iter().all(|word| SUBJECTS.contains(word));
     let is_none = subject.first() == Some(&"none") || lower.contains(" not ") || lower.contains("don't");
     let depends = lower.contains("depend on") || lower.contains("depends on");
-    let is_whole = |text: &str| {
-        ["there are ", ""].iter().any(|start| {
-            let rest = text.strip_prefix(start);
-            rest.is_some_and(|rest| {
-                rest.starts_with("no dependencies between the") || rest.starts_with("in no particular order")
-            })
-        })
-    };
-    let is_said = is_all && WORDS.iter().any(|words| lower.contains(words)) && (!depends || is_none);
-    let is_limited = OF_SOME.iter().any(|words| lower.contains(words)) || lower.contains(|c: char| c.is_ascii_digit());
-    lower.len() < 200 && (is_said && !is_limited || is_whole(&lower))
+    let bare = lower.strip_prefix("there are ").unwrap_or(&lower);
+    let is_whole = starts_with_any(bare, &["no dependencies between the", "in no particular order"]);
+    let is_said = is_all && has_any(&lower, WORDS) && (!depends || is_none);
+    let is_limited = has_any(&lower, OF_SOME) || lower.contains(|c: char| c.is_ascii_digit());
+    lower.len() < 200 && (is_said && !is_limited || is_whole)
 }
 
 /// Returns whether an answer declines the request in its first sentence.
 pub(super) fn is_refusal(line: &str) -> bool {
+    #[rustfmt::skip]
+    const APOLOGIES: &[&str] = &[
+        "i'm sorry", "i am sorry", "sorry", "i apologize", "i apologise", "unfortunately",
+    ];
+    #[rustfmt::skip]
+    const SUBJECTS: &[&str] = &[
+        "i can't ", "i cannot ", "i'm unable to ", "i am unable to ", "i'm not able to ", "i won't ",
+    ];
+    const VERBS: &[&str] = &["help", "assist", "do ", "plan", "provide", "create", "comply"];
     let lower = plain(line).to_lowercase().replace('’', "'");
     // "I can't do it all at once, but here is a plan".
-    if ["here's", "here is", "here are", "however", "based on"]
-        .iter()
-        .any(|words| lower.contains(words))
-    {
+    if has_any(&lower, &["here's", "here is", "here are", "however", "based on"]) {
         return false;
     }
-    let rest = [
-        "i'm sorry",
-        "i am sorry",
-        "sorry",
-        "i apologize",
-        "i apologise",
-        "unfortunately",
-    ]
-    .iter()
-    .find_map(|start| lower.strip_prefix(start))
-    .unwrap_or(&lower);
+    let rest = after_any(&lower, APOLOGIES).unwrap_or(&lower);
     let rest = rest.trim_start_matches([',', ' ', '.', '—', '-']);
     let rest = rest.strip_prefix("but ").unwrap_or(rest);
-    let subject = [
-        "i can't ",
-        "i cannot ",
-        "i'm unable to ",
-        "i am unable to ",
-        "i'm not able to ",
-        "i won't ",
-    ];
-    let verb = subject.iter().find_map(|start| rest.strip_prefix(start));
-    verb.is_some_and(|verb| {
-        ["help", "assist", "do ", "plan", "provide", "create", "comply"]
-            .iter()
-            .any(|own| verb.starts_with(own))
-    })
+    after_any(rest, SUBJECTS).is_some_and(|verb| starts_with_any(verb, VERBS))
 }
 
 /// Returns whether a sentence after a plan changes one of its tasks: "Actually, replace step 3 …".
@@ -222,23 +200,18 @@ pub(super) fn changes_task(line: &str) -> bool {
     let nouns = ["step ", "steps ", "task ", "tasks ", "item ", "items ", "#"];
     let names_task = |after: &str| {
         let rest = after.strip_prefix("the ").unwrap_or(after);
-        nouns.iter().any(|noun| {
-            rest.strip_prefix(noun)
-                .is_some_and(|id| id.starts_with(|c: char| c.is_ascii_digit()))
-        })
+        after_any(rest, &nouns).is_some_and(|id| id.starts_with(|c: char| c.is_ascii_digit()))
     };
-    leads.iter().any(|lead| lower.starts_with(lead))
-        && verbs.iter().any(|verb| {
-            lower
-                .match_indices(verb)
-                .take(8)
-                .any(|(at, _)| lower.get(at + verb.len()..).is_some_and(names_task))
-        })
+    let is_changed = |verb: &&str| {
+        let mut ends = lower.match_indices(*verb).take(8).map(|(at, _)| at + verb.len());
+        ends.any(|end| lower.get(end..).is_some_and(names_task))
+    };
+    starts_with_any(&lower, &leads) && verbs.iter().any(is_changed)
 }
 
 /// Returns whether a text speaks of the plan.
 pub(super) fn names_plan(text: &str) -> bool {
-    contains_any(
+    says(
         text,
         &["plan", "tasks", "steps", "breakdown", "to-do", "you asked", "requested"],
     )
@@ -253,7 +226,7 @@ pub(super) fn is_afterthought(title: &str) -> bool {
         "implementation strategy", "strategy", "incremental", "delivery", "mvp", "parallel", "to run", "run ", "to use",
         "optional", "suggest", "consider", "let me know", "before you", "remember", "advice", "important", "warning",
     ];
-    starts_with_any(title, STARTS)
+    begins_with(title, STARTS)
 }
 
 /// Returns whether a heading announces how the work is checked or taken back.
@@ -262,7 +235,7 @@ pub(super) fn is_check(title: &str) -> bool {
     const STARTS: &[&str] = &[
         "test", "verif", "validat", "rollback", "roll back", "rolling back", "monitor", "metric", "check", "qa",
     ];
-    starts_with_any(title, STARTS)
+    begins_with(title, STARTS)
 }
 
 /// Returns whether a text begins with a verb that tells what to do: "Add the form".
@@ -306,7 +279,7 @@ pub(super) fn is_plan_sentence(text: &str) -> bool {
         "plan", "tasks", "steps", "todo", "to-do", "breakdown", "broken down", "split the work",
     ];
     let is_announced = text.trim_end().trim_end_matches(['*', '_']).ends_with(':');
-    is_announced && contains_any(text, WORDS) && !is_other_intro(text) && !is_asking(text)
+    is_announced && says(text, WORDS) && !is_other_intro(text) && !is_asking(text)
 }
 
 pub(super) fn is_other_intro(text: &str) -> bool {
@@ -323,7 +296,7 @@ pub(super) fn is_other_intro(text: &str) -> bool {
         "changes made", "made the following changes", "can't help with", "cannot help with", "can’t help with",
         "can't assist", "unable to help",
     ];
-    starts_with_any(text, STARTS) || contains_any(text, WORDS)
+    begins_with(text, STARTS) || says(text, WORDS)
 }
 
 pub(super) fn is_asking(text: &str) -> bool {
@@ -333,27 +306,21 @@ pub(super) fn is_asking(text: &str) -> bool {
         "need more information", "need some more information", "need a bit more information",
         "more information before", "more details before", "please provide", "please send",
     ];
-    contains_any(text, WORDS)
+    says(text, WORDS)
 }
 
 /// Returns whether a title names one of several plans.
 pub(super) fn is_option(text: &str) -> bool {
-    let lower = plain(text).to_lowercase();
-    let bare = lower.trim_start_matches(|c: char| !c.is_alphabetic());
     #[rustfmt::skip]
-    let numbered = [
+    const NUMBERED: &[&str] = &[
         "option ", "alternative ", "variant ", "approach ", "plan ", "draft ", "version ", "attempt ",
     ];
-    let is_numbered = numbered.iter().any(|start| {
-        let rest = bare
-            .strip_prefix(start)
-            .map(|rest| rest.chars().take_while(|c| c.is_alphanumeric()).collect::<String>());
-        rest.is_some_and(|word| word.len() == 1 || ["one", "two", "three"].contains(&word.as_str()))
-    });
-    is_numbered
-        || ["alternatively", "or, ", "or:", "either "]
-            .iter()
-            .any(|start| bare.starts_with(start))
+    let bare = from_first_letter(text);
+    let rest = after_any(&bare, NUMBERED).unwrap_or("");
+    let word = rest.split(|c: char| !c.is_alphanumeric()).next().unwrap_or("");
+    word.len() == 1
+        || ["one", "two", "three"].contains(&word)
+        || starts_with_any(&bare, &["alternatively", "or, ", "or:", "either "])
 }
 
 /// Returns whether a sentence announces a corrected version.
@@ -366,7 +333,7 @@ pub(super) fn is_revision(text: &str) -> bool {
         "actually,", "scratch that", "replaces the", "supersedes", "refined", "v2", "disregard", "this is better",
         "final answer", "after review", "use this", "(better", "(final", "(revised",
     ];
-    contains_any(text, WORDS)
+    says(text, WORDS)
 }
 
 /// Returns whether a sentence announces an outdated plan.
@@ -377,7 +344,7 @@ pub(super) fn is_outdated(text: &str) -> bool {
         "original plan", "no longer", "rejected", "discarded", "outdated", "obsolete", "deprecated", "superseded",
         "do not use", "don't use", "not recommended", "ignore this", "for comparison",
     ];
-    contains_any(text, WORDS) && !is_revision(text)
+    says(text, WORDS) && !is_revision(text)
 }
 
 /// Returns whether a sentence announces an example and not the plan itself.
@@ -388,7 +355,7 @@ pub(super) fn is_example(text: &str) -> bool {
         "current architecture", "current state", "data flow", "existing", "for instance", "e.g.", "template",
         "look like this", "looks like this", "end up with", "ci file", "payload", "response body", "fixture", "input file", "config",
     ];
-    contains_any(text, WORDS)
+    says(text, WORDS)
 }
 
 /// Returns whether a label announces acceptance criteria.
@@ -399,7 +366,7 @@ pub(super) fn is_criteria_label(text: &str) -> bool {
         "verification", "verify", "how to verify", "test plan", "acceptance checklist",
     ];
     let bare = plain(text).to_lowercase();
-    ["checklist", "checks", "dod"].contains(&bare.as_str()) || starts_with_any(text, STARTS)
+    ["checklist", "checks", "dod"].contains(&bare.as_str()) || begins_with(text, STARTS)
 }
 
 /// Returns whether a line announces the text below it: "**Acceptance criteria:**".
@@ -416,7 +383,7 @@ pub(super) fn is_field(text: &str) -> bool {
     ];
     let has_colon = plain(text).find(':').is_some_and(|at| at <= 30) || is_label(text);
     is_dependency_field(text)
-        || has_colon && (is_label_of_details(text) || is_criteria_label(text) || starts_with_any(text, STARTS))
+        || has_colon && (is_label_of_details(text) || is_criteria_label(text) || begins_with(text, STARTS))
 }
 
 /// Returns whether an item lists dependencies of the task above it.
@@ -426,7 +393,7 @@ pub(super) fn is_dependency_field(text: &str) -> bool {
         "depends on", "dependencies", "dependency", "blocked by", "deps:", "prerequisite", "dépend", "abhängig",
         "depende", "dipende", "зависит", "зависимост", "依存", "依赖",
     ];
-    starts_with_any(text, STARTS)
+    begins_with(text, STARTS)
 }
 
 /// Returns whether the text below a label describes the task above it.
@@ -434,5 +401,5 @@ pub(super) fn is_label_of_details(title: &str) -> bool {
     const STARTS: &[&str] = &[
         "note", "detail", "file", "accept", "criteria", "depend", "risk", "output", "input", "test",
     ];
-    starts_with_any(title, STARTS)
+    begins_with(title, STARTS)
 }

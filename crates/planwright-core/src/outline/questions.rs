@@ -1,8 +1,8 @@
 //! Finds the questions in an answer that has no plan.
 
-use super::candidates::read;
 use super::markdown_lines::{LineKind, lines};
 use super::names::{one_line, plain};
+use super::read::read;
 use super::rules::NO_TASKS;
 use crate::document::prose::fences;
 use crate::text::{SourceText, Span};

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::OutlineTask;
-use super::names::shown;
+use super::names::{one_line, shown};
 use super::rules::GUESS;
 use crate::diagnostic::Diagnostic;
 use crate::text::Span;
@@ -95,6 +95,21 @@ impl Reference {
             text: text.to_owned(),
             place,
             is_certain: true,
+        }
+    }
+}
+
+impl RawTask {
+    /// Returns a task with nothing but an id and a title.
+    pub(super) fn named(id: &str, title: &str, place: Span) -> Self {
+        RawTask {
+            task: OutlineTask {
+                id: Some(id.to_owned()),
+                title: one_line(title, 500),
+                place,
+                ..OutlineTask::default()
+            },
+            ..RawTask::default()
         }
     }
 }

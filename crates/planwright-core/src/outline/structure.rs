@@ -4,11 +4,11 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::OutlineTask;
 use super::choice::two_plans;
-use super::dependency_sentences::{SentenceName, statements};
+use super::edge_lists::{is_list_of_lists, read_edges};
 use super::item_text::read_item;
-use super::names::one_line;
+use super::names::{one_line, shown};
 use super::phrases::is_left_out;
-use super::raw::{RawGroup, RawPlan, RawTask, Reference, not_understood};
+use super::raw::{RawGroup, RawPlan, RawTask, Reference};
 use super::references::mentions;
 use super::rules::IN_DESCRIPTION;
 use super::task_fields::{
@@ -67,21 +67,19 @@ pub(super) fn plan_of(root: &OutlineNode) -> Structure {
         });
         reader.list(list.node, &plain_key(list.key), group, 0);
     }
-    let mut holders = first.holders.iter();
-    reader.plan.goal = holders.find_map(|holder| {
-        let goal = keys::GOALS.iter().find_map(|key| holder.get(&[key])?.value.text());
-        goal.map(|goal| one_line(goal, 2_000))
-    });
-    for holder in first.holders.iter().take(1) {
-        reader.edges(holder);
+    let goals = first
+        .holders
+        .iter()
+        .flat_map(|holder| keys::GOALS.iter().map(|key| holder.get(&[key])));
+    let goal = goals.flatten().find_map(|member| member.value.text());
+    reader.plan.goal = goal.map(|goal| one_line(goal, 2_000));
+    if let Some(holder) = first.holders.first() {
+        read_edges(&mut reader.plan, holder);
         reader.groups_by_name(holder, &found);
     }
     for member in left_out.iter().take(MAX_NAMED) {
-        let message = format!(
-            "the list `{}` next to the tasks is not read",
-            visible(&one_line(&member.key, 60))
-        );
-        reader.plan.guess(member.key_span.to(member.value.span), message);
+        let message = format!("the list `{}` next to the tasks is not read", shown(&member.key, 60));
+        reader.plan.guess(member.span(), message);
     }
     if reader.plan.tasks.is_empty() {
         return empty.map_or(Structure::Nothing, Structure::Empty);
@@ -97,11 +95,20 @@ fn is_same_key(one: &FoundList<'_>, other: &FoundList<'_>) -> bool {
 
 /// Returns the number of a phase in its own field.
 fn number_of_group(node: &OutlineNode) -> Option<String> {
-    let member = node.get(keys::GROUPS)?;
-    match &member.value.data {
+    match &node.get(keys::GROUPS)?.value.data {
         OutlineData::Number(number) => Some(number.clone()),
         _ => None,
     }
+}
+
+/// Returns the title of a task or a group, its id, and its words, which are one of these. `name` is its key in an object of tasks.
+fn names_of<'n>(node: &'n OutlineNode, name: Option<&str>) -> (Option<&'n OutlineMember>, Option<String>, String) {
+    let title = title_of(node);
+    let id = id_of(node, title).or_else(|| name.map(str::to_owned));
+    let title = title.or_else(|| node.get(keys::GROUPS));
+    let words = title.and_then(|member| member.value.scalar()).or(id.as_deref());
+    let words = words.unwrap_or_default().to_owned();
+    (title, id, words)
 }
 
 /// Returns the text of a phase without its name and its tasks.
@@ -111,18 +118,16 @@ fn group_description(
     words: &str,
     children: &OutlineMember,
 ) -> String {
-    let is_title = |member: &OutlineMember| title.is_some_and(|title| title.key_span == member.key_span);
     let tables = [keys::IDS, keys::GROUPS, keys::BLOCKS, keys::STATES, keys::PARALLEL];
-    let is_known = |key: &str| keys::is_dependency(key) || tables.iter().any(|table| table.contains(&key));
-    let others = node.members().iter().filter(|member| {
-        !is_title(member) && member.key_span != children.key_span && !is_known(&plain_key(&member.key))
-    });
-    let lines = others.filter_map(|member| {
+    let lines = node.members().iter().filter_map(|member| {
+        let is_known = keys::is_dependency(&member.plain_key()) || tables.iter().any(|table| member.has_key(table));
+        if is_known || member.is(title) || member.is(Some(children)) {
+            return None;
+        }
         let own = words_of_value(&member.value);
-        let is_text = keys::DESCRIPTIONS.contains(&plain_key(&member.key).as_str());
         match own.is_empty() || own == words {
             true => None,
-            false if is_text => Some(own),
+            false if member.has_key(keys::DESCRIPTIONS) => Some(own),
             false => Some(labelled(&words_of_key(&member.key), &own)),
         }
     });
@@ -152,7 +157,7 @@ fn is_read(key: &str, value: &OutlineNode, task: &OutlineTask) -> bool {
     let is_number = matches!(value.data, OutlineData::Number(_));
     keys::is_dependency(key)
         || has(&[keys::BLOCKS, keys::FILES, keys::CRITERIA])
-        || has(&[keys::GROUPS]) && !matches!(value.data, OutlineData::List(_) | OutlineData::Object(_))
+        || has(&[keys::GROUPS]) && !value.is_list() && !value.is_object()
         || has(&[keys::STATES]) && (is_flag || value.text().is_some_and(|word| keys::state_of(word).is_some()))
         || has(&[keys::PARALLEL, keys::OPTIONAL]) && is_flag
         || has(&[keys::PARENTS]) && reference_of(value).is_some()
@@ -163,12 +168,6 @@ fn is_read(key: &str, value: &OutlineNode, task: &OutlineTask) -> bool {
 /// Returns whether the title, the id or the description of a task contains a text.
 fn is_written(words: &str, task: &OutlineTask) -> bool {
     words == task.title || task.id.as_deref() == Some(words) || task.description.contains(words)
-}
-
-/// Returns whether all elements of a list are lists.
-fn is_list_of_lists(node: &OutlineNode) -> bool {
-    let is_list = |element: &OutlineNode| matches!(element.data, OutlineData::List(_));
-    node.elements().len() > 1 && node.elements().iter().all(is_list)
 }
 
 /// The position of an element in a list.
@@ -275,17 +274,16 @@ impl StructureReader {
 
     /// Reads an object whose only member is a task by its name, or `T1: Write it`. Returns whether it is one.
     fn single_member(&mut self, node: &OutlineNode, only: &OutlineMember, place: ElementPlace<'_>) -> bool {
-        let own = plain_key(&only.key);
-        let is_title = keys::TITLES.contains(&own.as_str());
+        let is_title = only.has_key(keys::TITLES);
         match &only.value.data {
             OutlineData::Object(_) if children_of(node, place.key).is_none() => {
-                let is_wrapper = is_title || keys::LISTS.contains(&own.as_str());
+                let is_wrapper = is_title || only.has_key(keys::LISTS);
                 let name = (!is_wrapper).then_some(only.key.as_str());
                 let depth = place.depth + 1;
                 self.element(&only.value, name, ElementPlace { depth, ..place });
                 true
             }
-            OutlineData::Text(text) if !is_title && !keys::IDS.contains(&own.as_str()) => {
+            OutlineData::Text(text) if !is_title && !only.has_key(keys::IDS) => {
                 self.text(&format!("{}: {text}", only.key), node, place);
                 true
             }
@@ -295,15 +293,11 @@ impl StructureReader {
 
     /// Reads an object as a task, or as a group of its tasks.
     fn object(&mut self, node: &OutlineNode, name: Option<&str>, place: ElementPlace<'_>) {
-        let title = title_of(node);
-        let id = id_of(node, title).or_else(|| name.map(str::to_owned));
-        let title = title.or_else(|| node.get(keys::GROUPS));
-        let words = title.and_then(|member| member.value.scalar());
-        let words = words.or(id.as_deref()).unwrap_or_default().to_owned();
+        let (title, id, words) = names_of(node, name);
         let dependencies = written_dependencies(node).or_else(|| self.described_dependencies(node, title));
         for member in dependency_members(node).filter(|member| member.value.data == OutlineData::Bool(true)) {
             let message = format!("`{}: true` is not understood as a dependency", visible(&member.key));
-            self.plan.guess(member.key_span.to(member.value.span), message);
+            self.plan.guess(member.span(), message);
         }
         let blocks = members_with(node, keys::BLOCKS).flat_map(|member| references_of(&member.value));
         let blocks: Vec<Reference> = blocks.collect();
@@ -321,7 +315,7 @@ impl StructureReader {
                 place: place_of(node, title),
             });
             let group = group.map(|group| self.plan.add_group(group)).or(place.group);
-            return self.list(&children.value, &plain_key(&children.key), group, place.depth + 1);
+            return self.list(&children.value, &children.plain_key(), group, place.depth + 1);
         }
         if words.is_empty() {
             return;
@@ -373,14 +367,11 @@ impl StructureReader {
 
     /// Returns the dependencies in the description of a task, if no field has them: "Depends on task 1."
     fn described_dependencies(&mut self, node: &OutlineNode, title: Option<&OutlineMember>) -> Option<Vec<Reference>> {
-        let is_title = |member: &OutlineMember| title.is_some_and(|title| title.key_span == member.key_span);
-        let member = node.get(keys::DESCRIPTIONS).filter(|member| !is_title(member))?;
+        let member = node.get(keys::DESCRIPTIONS).filter(|member| !member.is(title))?;
         let text = member.value.text()?;
         let lower = text.to_ascii_lowercase();
-        let start = ["depends on", "blocked by", "dependencies:"]
-            .iter()
-            .filter_map(|words| lower.find(words))
-            .min()?;
+        let signs = ["depends on", "blocked by", "dependencies:"];
+        let start = signs.iter().filter_map(|words| lower.find(words)).min()?;
         let said = mentions(text.get(start..)?);
         let names = said
             .found
@@ -409,32 +400,21 @@ impl StructureReader {
 
     /// Gives tasks the groups that lists next to theirs sort them into: `"phases": [{"name": "Now", "tasks": ["1", "2"]}]`.
     fn groups_by_name(&mut self, holder: &OutlineNode, lists: &[FoundList<'_>]) {
-        let mut places: HashMap<&str, usize> = HashMap::new();
-        let tasks: Vec<(Option<String>, String)> = self
-            .plan
-            .tasks
-            .iter()
-            .map(|raw| (raw.task.id.clone(), raw.task.title.clone()))
-            .collect();
-        for (task_ix, (id, title)) in tasks.iter().enumerate() {
-            for name in id.iter().chain([title]) {
-                places.entry(name.as_str()).or_insert(task_ix);
+        let mut places: HashMap<String, usize> = HashMap::new();
+        for (task_ix, raw) in self.plan.tasks.iter().enumerate() {
+            for name in raw.task.id.iter().chain([&raw.task.title]) {
+                places.entry(name.clone()).or_insert(task_ix);
             }
         }
-        let names: HashSet<&str> = places.keys().copied().collect();
+        let names: HashSet<&str> = places.keys().map(String::as_str).collect();
         let is_other = |member: &&OutlineMember| lists.iter().all(|list| list.node.span != member.value.span);
         let others = holder.members().iter().filter(is_other);
         for member in others.filter(|member| is_grouping(&member.value, &names)) {
             for element in member.value.elements() {
-                let title = title_of(element).or_else(|| element.get(keys::GROUPS));
-                let id = id_of(element, title);
-                let words = title
-                    .and_then(|member| member.value.scalar())
-                    .or(id.as_deref())
-                    .unwrap_or_default();
+                let (title, id, words) = names_of(element, None);
                 let group = self.plan.add_group(RawGroup {
-                    name: one_line(words, 200),
-                    id: id.clone(),
+                    name: one_line(&words, 200),
+                    id,
                     dependencies: written_dependencies(element),
                     place: place_of(element, title),
                     ..RawGroup::default()
@@ -468,9 +448,7 @@ impl StructureReader {
     fn details_of(&mut self, node: &OutlineNode, title: Option<&OutlineMember>, task: &OutlineTask) -> Vec<String> {
         let mut details = Vec::new();
         for member in node.members() {
-            let key = plain_key(&member.key);
-            let is_title = title.is_some_and(|title| title.key_span == member.key_span);
-            if is_title || is_read(&key, &member.value, task) {
+            if member.is(title) || is_read(&member.plain_key(), &member.value, task) {
                 continue;
             }
             let words = words_of_value(&member.value);
@@ -479,117 +457,9 @@ impl StructureReader {
             }
             details.push(labelled(&words_of_key(&member.key), &words));
             if self.unknown.insert(member.key.clone()) {
-                self.unknown_place.get_or_insert(member.key_span.to(member.value.span));
+                self.unknown_place.get_or_insert(member.span());
             }
         }
         details
-    }
-
-    /// Reads dependencies written as texts apart from the tasks: "T2 depends on T1", "1 → 2".
-    fn sentence_edges(&mut self, node: &OutlineNode) {
-        let tasks = self.plan.tasks.iter().enumerate();
-        let ids = tasks.filter_map(|(ix, raw)| Some((raw.task.id.as_ref()?.to_lowercase(), ix)));
-        let ids: HashMap<String, usize> = ids.collect();
-        let mut arrows: Vec<(Vec<Reference>, Vec<Reference>)> = Vec::new();
-        let nodes = [node].into_iter().chain(node.elements());
-        for (text, place) in nodes.filter_map(|node| Some((node.text()?, node.span))) {
-            let said = statements(text, true);
-            let references = |names: &[SentenceName]| -> Vec<Reference> {
-                names.iter().map(|name| Reference::certain(&name.text, place)).collect()
-            };
-            for link in &said.links {
-                let (after, before) = (references(&link.after), references(&link.before));
-                match link.is_arrow {
-                    true => arrows.push((after, before)),
-                    false => self.plan.link(&after, &before),
-                }
-            }
-            if said.links.is_empty() || !said.doubts.is_empty() {
-                self.plan.guess(place, not_understood(text));
-            }
-        }
-        let Some(place) = arrows.first().and_then(|(_, before)| Some(before.first()?.place)) else {
-            return;
-        };
-        // If all arrows point to an earlier task, they point to dependencies.
-        let at = |reference: &Reference| ids.get(&reference.text.to_lowercase());
-        let leads_back = |own, on| at(own).zip(at(on)).is_some_and(|(own, on)| own < on);
-        let is_reversed = arrows.iter().all(|(after, before)| {
-            let mut pairs = after.iter().flat_map(|own| before.iter().map(move |on| (own, on)));
-            pairs.all(|(own, on)| leads_back(own, on))
-        });
-        self.plan.guess_arrows(place, is_reversed);
-        for (after, before) in arrows {
-            match is_reversed {
-                true => self.plan.link(&before, &after),
-                false => self.plan.link(&after, &before),
-            }
-        }
-    }
-
-    /// Reads lists of ids apart from the tasks, each of which can run after the previous one; only if no task names a dependency.
-    fn wave_edges(&mut self, node: &OutlineNode) {
-        if self.plan.has_dependencies() {
-            return;
-        }
-        let waves: Vec<Vec<Reference>> = node.elements().iter().map(references_of).collect();
-        let ids: HashSet<&str> = self
-            .plan
-            .tasks
-            .iter()
-            .filter_map(|raw| raw.task.id.as_deref())
-            .collect();
-        let is_known = |reference: &Reference| ids.contains(reference.text.as_str());
-        if !waves.iter().flatten().all(is_known) {
-            return;
-        }
-        for pair in waves.windows(2) {
-            if let [before, after] = pair {
-                self.plan.link(after, before);
-            }
-        }
-        let message = "the tasks of each of these lists depend on those of the list before it";
-        self.plan.guess(node.span, message);
-    }
-
-    /// Reads dependencies next to the list of tasks.
-    fn edges(&mut self, holder: &OutlineNode) {
-        let end = |node: &OutlineNode, names: &[&str]| {
-            let member = node.get(names)?;
-            reference_of(&member.value)
-        };
-        let mut from_before_to = None;
-        for member in members_with(holder, keys::WAVES).filter(|member| is_list_of_lists(&member.value)) {
-            self.wave_edges(&member.value);
-        }
-        for member in members_with(holder, keys::EDGES) {
-            self.sentence_edges(&member.value);
-            for own in member.value.members() {
-                let owner = Reference::certain(own.key.trim(), own.key_span);
-                self.plan.link(&[owner], &references_of(&own.value));
-            }
-            for element in member.value.elements() {
-                let owner = end(element, &["task", "taskid", "id", "issueid", "node"]);
-                let on: Vec<Reference> = dependency_members(element)
-                    .flat_map(|member| references_of(&member.value))
-                    .collect();
-                if let Some(owner) = owner.filter(|_| !on.is_empty()) {
-                    self.plan.link(&[owner], &on);
-                    continue;
-                }
-                let ends = match element.elements() {
-                    [from, to] => reference_of(from).zip(reference_of(to)),
-                    _ => end(element, &["from", "source", "before"]).zip(end(element, &["to", "target", "after"])),
-                };
-                if let Some((from, to)) = ends {
-                    from_before_to.get_or_insert(element.span);
-                    self.plan.edges.push((to, from));
-                }
-            }
-        }
-        if let Some(place) = from_before_to {
-            self.plan
-                .guess(place, "an edge leads from a task to one that depends on it");
-        }
     }
 }

@@ -60,7 +60,7 @@ pub(super) fn plans_of(lines: &[MarkdownLine<'_>]) -> Vec<PlanTable> {
     let mut rows: Vec<MarkdownLine<'_>> = Vec::new();
     let mut label: Option<MarkdownLine<'_>> = None;
     let last = lines.iter().rposition(|line| line.kind != LineKind::Blank);
-    for (ix, line) in lines.iter().chain([&END]).enumerate() {
+    for (ix, line) in lines.iter().chain([&MarkdownLine::blank(0)]).enumerate() {
         match line.kind {
             LineKind::TableRow => rows.push(*line),
             kind => {
@@ -158,14 +158,6 @@ fn broken_row(rows: &[MarkdownLine<'_>]) -> Option<Span> {
     (others.len() > 1 && others.iter().all(is_closed) && !is_closed(last)).then(|| last.span())
 }
 
-const END: MarkdownLine<'static> = MarkdownLine {
-    kind: LineKind::Blank,
-    indent: 0,
-    text: "",
-    at: 0,
-    is_quoted: false,
-};
-
 /// Splits a row at its bars; a bar after a backslash, or in a code span, belongs to a cell.
 fn cells<'t>(line: &MarkdownLine<'t>) -> Vec<Cell<'t>> {
     let mut out = Vec::new();
@@ -203,16 +195,34 @@ fn cells<'t>(line: &MarkdownLine<'t>) -> Vec<Cell<'t>> {
     out
 }
 
+/// A field of a task with a column of its own.
+#[derive(Clone, Copy, PartialEq)]
+enum TableField {
+    Title,
+    Id,
+    Dependencies,
+    Blocks,
+    State,
+    Group,
+    Files,
+    Criteria,
+    Description,
+}
+
+/// The names of the columns of fields.
+const FIELDS: [(TableField, &[&str]); 7] = [
+    (TableField::Id, IDS),
+    (TableField::Blocks, keys::BLOCKS),
+    (TableField::State, keys::STATES),
+    (TableField::Group, keys::GROUPS),
+    (TableField::Files, keys::FILES),
+    (TableField::Criteria, keys::CRITERIA),
+    (TableField::Description, DESCRIPTIONS),
+];
+
 struct Columns {
-    title: usize,
-    id: Option<usize>,
-    dependencies: Option<usize>,
-    blocks: Option<usize>,
-    state: Option<usize>,
-    group: Option<usize>,
-    files: Option<usize>,
-    criteria: Option<usize>,
-    description: Option<usize>,
+    /// The columns of fields.
+    fields: Vec<(TableField, usize)>,
     /// All other columns, with their names.
     others: Vec<(usize, String)>,
 }
@@ -227,44 +237,36 @@ impl Columns {
         // `Step` and `Task` are ids if another column has the words.
         let column_of = |key: &&str| names.iter().position(|name| name == key);
         let mut titles = TITLES.iter().filter_map(column_of);
-        let title = titles
-            .clone()
-            .find(|column| !is_short(column))
-            .or_else(|| titles.next())?;
+        let with_words = titles.clone().find(|column| !is_short(column));
+        let title = with_words.or_else(|| titles.next())?;
         let is_other = |column: &usize| *column != title;
-        let others = |keys: &[&str]| keys.iter().filter_map(column_of).find(is_other);
-        let mut columns = Columns {
-            title,
-            id: others(IDS).filter(|column| is_short(column)),
-            dependencies: names.iter().position(|name| keys::is_dependency(name)).filter(is_other),
-            blocks: others(keys::BLOCKS),
-            state: others(keys::STATES),
-            group: others(keys::GROUPS),
-            files: others(keys::FILES),
-            criteria: others(keys::CRITERIA),
-            description: others(DESCRIPTIONS),
-            others: Vec::new(),
-        };
-        let known = [
-            Some(title),
-            columns.id,
-            columns.dependencies,
-            columns.blocks,
-            columns.state,
-            columns.group,
-            columns.files,
-            columns.criteria,
-            columns.description,
-        ];
-        let is_unknown = |column: &usize| !known.contains(&Some(*column));
+        let mut fields = vec![(TableField::Title, title)];
+        let dependencies = names.iter().position(|name| keys::is_dependency(name)).filter(is_other);
+        fields.extend(dependencies.map(|column| (TableField::Dependencies, column)));
+        for (field, keys) in FIELDS {
+            let column = keys.iter().filter_map(column_of).find(is_other);
+            let column = column.filter(|column| field != TableField::Id || is_short(column));
+            fields.extend(column.map(|column| (field, column)));
+        }
+        let is_unknown = |column: &usize| fields.iter().all(|(_, own)| own != column);
         let other = |column: usize| Some((column, plain(header.get(column)?.text)));
-        columns.others = (0..header.len()).filter(is_unknown).filter_map(other).collect();
+        let others = (0..header.len()).filter(is_unknown).filter_map(other).collect();
+        let columns = Columns { fields, others };
         let is_sure = TITLES.iter().take(N_SURE_TITLES).find_map(column_of) == Some(title);
-        let has_other = columns.id.is_some()
-            || columns.dependencies.is_some()
-            || columns.state.is_some()
-            || columns.blocks.is_some();
-        (is_sure || has_other).then_some(columns)
+        let signs = [
+            TableField::Id,
+            TableField::Dependencies,
+            TableField::State,
+            TableField::Blocks,
+        ];
+        (is_sure || signs.into_iter().any(|field| columns.get(field).is_some())).then_some(columns)
+    }
+
+    fn get(&self, field: TableField) -> Option<usize> {
+        self.fields
+            .iter()
+            .find(|(own, _)| *own == field)
+            .map(|(_, column)| *column)
     }
 }
 
@@ -320,19 +322,25 @@ struct TableRow<'r, 't> {
 
 impl<'r, 't> TableRow<'r, 't> {
     /// Returns the cell of a column, if it is not blank.
-    fn cell(&self, column: Option<usize>) -> Option<&'r Cell<'t>> {
-        self.cells.get(column?).filter(|cell| !is_none_word(cell.text))
+    fn cell_of(&self, column: usize) -> Option<&'r Cell<'t>> {
+        self.cells.get(column).filter(|cell| !is_none_word(cell.text))
     }
 
-    fn words(&self, column: Option<usize>) -> Option<String> {
-        self.cell(column).map(|cell| plain(cell.text))
+    /// Returns the cell of a field, if it is not blank.
+    fn cell(&self, field: TableField) -> Option<&'r Cell<'t>> {
+        self.cell_of(self.columns.get(field)?)
+    }
+
+    fn words(&self, field: TableField) -> Option<String> {
+        self.cell(field).map(|cell| plain(cell.text))
     }
 
     /// Returns the tasks named in a cell; none without such a column.
-    fn references(&self, column: Option<usize>) -> Option<Vec<Reference>> {
-        let cell = self.cell(Some(column?)).into_iter();
+    fn references(&self, field: TableField) -> Option<Vec<Reference>> {
+        let cell = self.cell_of(self.columns.get(field)?);
         Some(
             cell.map(|cell| Reference::certain(&plain(cell.text), cell.span()))
+                .into_iter()
                 .collect(),
         )
     }
@@ -340,7 +348,7 @@ impl<'r, 't> TableRow<'r, 't> {
     /// Returns the cells of the columns that are no fields of a task, with their names.
     fn details(&self) -> impl Iterator<Item = String> {
         self.columns.others.iter().filter_map(|(column, name)| {
-            let cell = self.cell(Some(*column)).filter(|cell| !cell.text.is_empty())?;
+            let cell = self.cell_of(*column).filter(|cell| !cell.text.is_empty())?;
             // The number of the row adds nothing.
             let is_id = IDS.contains(&plain_key(name).as_str()) || name.is_empty();
             let is_order = is_id && !cell.text.contains(' ');
@@ -350,8 +358,7 @@ impl<'r, 't> TableRow<'r, 't> {
 
     /// Adds the task of the row to a plan.
     fn read(&self, own_group: Option<usize>, plan: &mut RawPlan) {
-        let columns = self.columns;
-        let Some(title) = self.cell(Some(columns.title)) else {
+        let Some(title) = self.cell(TableField::Title) else {
             return;
         };
         if is_left_out(title.text) {
@@ -359,36 +366,36 @@ impl<'r, 't> TableRow<'r, 't> {
             return;
         }
         let sums = ["total", "totals", "subtotal", "sum", "summe", "gesamt"];
-        let id = columns.id.and_then(|id| self.cells.get(id));
+        let id = self.columns.get(TableField::Id).and_then(|id| self.cells.get(id));
         if sums.contains(&plain(title.text).to_lowercase().as_str()) && id.is_none_or(|id| id.text.is_empty()) {
             return plan.guess(title.span(), "the row with the sums is not read as a task");
         }
         let read = read_item(title.text, None, title.at);
-        let group = match self.cell(columns.group) {
+        let group = match self.cell(TableField::Group) {
             Some(cell) => Some(plan.group_named(plain(cell.text), cell.span())),
             None => own_group,
         };
-        let status = self.cell(columns.state);
+        let status = self.cell(TableField::State);
         let (state, guess) = status.map_or((None, None), |cell| keys::read_status(cell.text));
         if let Some((cell, guess)) = status.zip(guess) {
             plan.guess(cell.span(), guess);
         }
         plan.notes.extend(read.notes);
         let files = self
-            .cell(columns.files)
+            .cell(TableField::Files)
             .map_or("", |cell| cell.text)
             .split(',')
             .map(plain);
         plan.tasks.push(RawTask {
             task: OutlineTask {
-                id: self.words(columns.id).or(read.task.id),
+                id: self.words(TableField::Id).or(read.task.id),
                 title: one_line(&read.task.title, 500),
-                description: match self.cell(columns.description) {
+                description: match self.cell(TableField::Description) {
                     Some(cell) if read.task.description.is_empty() => cell.text.to_owned(),
                     Some(cell) => format!("{}\n{}", read.task.description, cell.text),
                     None => read.task.description,
                 },
-                criteria: self.words(columns.criteria).into_iter().collect(),
+                criteria: self.words(TableField::Criteria).into_iter().collect(),
                 details: self.details().chain(read.task.details).collect(),
                 state: state.or(read.task.state),
                 files: files.filter(|file| !file.is_empty()).collect(),
@@ -398,8 +405,8 @@ impl<'r, 't> TableRow<'r, 't> {
                 ..OutlineTask::default()
             },
             group,
-            dependencies: self.references(columns.dependencies).or(read.dependencies),
-            blocks: self.references(columns.blocks).unwrap_or_default(),
+            dependencies: self.references(TableField::Dependencies).or(read.dependencies),
+            blocks: self.references(TableField::Blocks).unwrap_or_default(),
             ..RawTask::default()
         });
     }

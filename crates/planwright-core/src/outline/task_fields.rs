@@ -3,19 +3,18 @@
 use super::names::is_none_word;
 use super::raw::Reference;
 use super::task_keys as keys;
-use super::value::{MAX_DEPTH, OutlineData, OutlineMember, OutlineNode, plain_key};
+use super::value::{MAX_DEPTH, OutlineData, OutlineMember, OutlineNode};
 use crate::text::Span;
 
 pub(super) fn members_with<'n>(node: &'n OutlineNode, names: &'n [&str]) -> impl Iterator<Item = &'n OutlineMember> {
-    let is_one = |member: &&OutlineMember| names.contains(&plain_key(&member.key).as_str());
-    node.members().iter().filter(is_one)
+    node.members().iter().filter(|member| member.has_key(names))
 }
 
 /// Returns the members that name dependencies.
 pub(super) fn dependency_members(node: &OutlineNode) -> impl Iterator<Item = &OutlineMember> {
     node.members()
         .iter()
-        .filter(|member| keys::is_dependency(&plain_key(&member.key)))
+        .filter(|member| keys::is_dependency(&member.plain_key()))
 }
 
 fn is_id_like(text: &str) -> bool {
@@ -25,10 +24,8 @@ fn is_id_like(text: &str) -> bool {
 }
 
 pub(super) fn title_of(node: &OutlineNode) -> Option<&OutlineMember> {
-    let mut titles = keys::TITLES
-        .iter()
-        .filter_map(|key| node.get(&[key]))
-        .filter(|member| member.value.text().is_some());
+    let titles = keys::TITLES.iter().filter_map(|key| node.get(&[key]));
+    let mut titles = titles.filter(|member| member.value.text().is_some());
     let first = titles.next()?;
     // `task: T1, description: …`: the first is an id.
     let is_id = first.value.text().is_some_and(is_id_like);
@@ -37,8 +34,9 @@ pub(super) fn title_of(node: &OutlineNode) -> Option<&OutlineMember> {
 
 pub(super) fn id_of(node: &OutlineNode, title: Option<&OutlineMember>) -> Option<String> {
     let members = keys::IDS.iter().filter_map(|key| node.get(&[key]));
-    let is_own = |member: &&OutlineMember| title.is_none_or(|title| title.key_span != member.key_span);
-    let id = members.filter(is_own).find_map(|member| member.value.scalar())?;
+    let id = members
+        .filter(|member| !member.is(title))
+        .find_map(|member| member.value.scalar())?;
     let is_id = id.len() <= 100 && !id.contains('\n');
     is_id.then(|| id.trim_end_matches(['.', ')', ':']).to_owned())
 }
@@ -52,20 +50,14 @@ pub(super) fn description_of(node: &OutlineNode, title: Option<&OutlineMember>, 
         .iter()
         .chain(&["task", "content", "objective", "goal"]);
     for member in others.filter_map(|key| node.get(&[key])) {
-        let is_title = title.is_some_and(|title| title.key_span == member.key_span);
-        if let Some(text) = member
+        let text = member
             .value
             .text()
-            .filter(|text| !is_title && *text != words && !parts.contains(text))
-        {
-            parts.push(text);
-        }
+            .filter(|text| *text != words && !parts.contains(text));
+        parts.extend(text.filter(|_| !member.is(title)));
     }
-    let steps: Vec<String> = members_with(node, keys::OWN_STEPS)
-        .flat_map(|member| member.value.elements())
-        .filter_map(|step| step.text())
-        .map(|step| format!("- {step}"))
-        .collect();
+    let steps = members_with(node, keys::OWN_STEPS).flat_map(|member| member.value.elements());
+    let steps: Vec<String> = steps.filter_map(|step| Some(format!("- {}", step.text()?))).collect();
     let steps = steps.join("\n");
     if !steps.is_empty() {
         parts.push(&steps);
@@ -113,8 +105,7 @@ pub(super) fn reference_of(node: &OutlineNode) -> Option<Reference> {
             let kind = node
                 .get(&["type", "kind", "relation"])
                 .and_then(|member| member.value.text());
-            let is_loose =
-                kind.is_some_and(|kind| ["related", "parent-child", "discovered-from", "relates"].contains(&kind));
+            let is_loose = matches!(kind, Some("related" | "parent-child" | "discovered-from" | "relates"));
             #[rustfmt::skip]
             let names = [
                 "dependsonid", "dependson", "after", "id", "taskid", "task", "ref", "step", "target", "on", "issue",

@@ -45,8 +45,21 @@ impl OutlineNode {
 
     /// Returns the first member with one of these keys, in the order of the keys; they are compared in the form of [`plain_key`].
     pub(super) fn get(&self, keys: &[&str]) -> Option<&OutlineMember> {
-        let find = |key: &&str| self.members().iter().find(|member| plain_key(&member.key) == **key);
+        let find = |key: &&str| self.members().iter().find(|member| member.has_key(&[*key]));
         keys.iter().find_map(find)
+    }
+
+    /// Returns the text or number under one of these keys.
+    pub(super) fn scalar_of(&self, keys: &[&str]) -> Option<&str> {
+        self.get(keys)?.value.scalar()
+    }
+
+    pub(super) fn is_object(&self) -> bool {
+        matches!(self.data, OutlineData::Object(_))
+    }
+
+    pub(super) fn is_list(&self) -> bool {
+        matches!(self.data, OutlineData::List(_))
     }
 
     /// Returns a text that is not blank.
@@ -66,8 +79,33 @@ impl OutlineNode {
     }
 }
 
+impl OutlineMember {
+    /// Returns the key in the form of [`plain_key`].
+    pub(super) fn plain_key(&self) -> String {
+        plain_key(&self.key)
+    }
+
+    /// Returns whether the key is one of these, in the form of [`plain_key`].
+    pub(super) fn has_key(&self, keys: &[&str]) -> bool {
+        keys.iter().any(|key| plain_letters(&self.key).eq(key.chars()))
+    }
+
+    /// Returns whether this is the other member.
+    pub(super) fn is(&self, other: Option<&OutlineMember>) -> bool {
+        other.is_some_and(|other| other.key_span == self.key_span)
+    }
+
+    pub(super) fn span(&self) -> Span {
+        self.key_span.to(self.value.span)
+    }
+}
+
 /// Returns a key in lower case without `_`, `-` and spaces: `blockedBy`, `blocked_by` and `Blocked by` are one key.
 pub(super) fn plain_key(key: &str) -> String {
+    plain_letters(key).collect()
+}
+
+fn plain_letters(key: &str) -> impl Iterator<Item = char> {
     let letters = key.chars().filter(|c| c.is_alphanumeric() || *c == '#');
-    letters.flat_map(char::to_lowercase).collect()
+    letters.flat_map(char::to_lowercase)
 }

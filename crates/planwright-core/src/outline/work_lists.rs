@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashSet};
 
 use super::task_fields::title_of;
 use super::task_keys as keys;
-use super::value::{MAX_DEPTH, OutlineData, OutlineMember, OutlineNode, plain_key};
+use super::value::{MAX_DEPTH, OutlineData, OutlineMember, OutlineNode};
 use crate::text::Span;
 
 /// How many values are searched for lists.
@@ -42,7 +42,7 @@ pub(super) fn find_lists<'n>(root: &'n OutlineNode, seen: &mut SeenLists<'n>) ->
     match elements.as_slice() {
         [] => drop(seen.empty.get_or_insert(root.span)),
         // A wrapper can be a list of one.
-        [only] if is_object(only) => return find_lists_in_objects(only, seen),
+        [only] if only.is_object() => return find_lists_in_objects(only, seen),
         _ => {}
     }
     Vec::new()
@@ -58,69 +58,74 @@ fn whole_list(root: &OutlineNode, is_strong: bool) -> FoundList<'_> {
     }
 }
 
-fn is_object(node: &OutlineNode) -> bool {
-    matches!(node.data, OutlineData::Object(_))
-}
-
 /// An object that is searched for lists of tasks.
 struct ListParent<'n> {
     name: &'n str,
-    /// The objects around it, the innermost first.
-    around: Vec<&'n OutlineNode>,
-    object: &'n OutlineNode,
+    /// It and the objects around it, the innermost first.
+    holders: Vec<&'n OutlineNode>,
     /// The element of a list that it is or is in, counted over all lists.
     branch: usize,
+}
+
+/// The objects that are searched, from the outermost inwards.
+struct ListSearch {
+    /// How many values may still be searched.
+    n_left: usize,
+    n_branches: usize,
+}
+
+impl ListSearch {
+    /// Returns the objects below another one, as its members or as elements of these.
+    fn below<'n>(&mut self, parent: &ListParent<'n>) -> Vec<ListParent<'n>> {
+        let mut below = Vec::new();
+        for member in parent.holders.first().into_iter().flat_map(|object| object.members()) {
+            let elements = member.value.elements();
+            // `{"output": [{"type": "message", "content": {…}}]}`: the elements of a short list can be wrappers.
+            let objects = match &member.value.data {
+                OutlineData::Object(_) => std::slice::from_ref(&member.value),
+                _ if elements.len() <= MAX_WRAPPERS => elements,
+                _ => &[],
+            };
+            self.n_left = self.n_left.saturating_sub(1 + objects.len());
+            if member.has_key(keys::NO_LISTS) || self.n_left == 0 {
+                continue;
+            }
+            for object in objects.iter().filter(|object| object.is_object()) {
+                self.n_branches += usize::from(!elements.is_empty());
+                below.push(ListParent {
+                    name: if elements.is_empty() { &member.key } else { "" },
+                    holders: [object].into_iter().chain(parent.holders.iter().copied()).collect(),
+                    branch: if elements.is_empty() {
+                        parent.branch
+                    } else {
+                        self.n_branches
+                    },
+                });
+            }
+        }
+        below
+    }
 }
 
 fn find_lists_in_objects<'n>(root: &'n OutlineNode, seen: &mut SeenLists<'n>) -> Vec<FoundList<'n>> {
     let mut level = vec![ListParent {
         name: "",
-        around: Vec::new(),
-        object: root,
+        holders: vec![root],
         branch: 0,
     }];
-    let mut n_left = MAX_LOOKED_AT;
-    let mut n_branches = 0;
+    let mut search = ListSearch {
+        n_left: MAX_LOOKED_AT,
+        n_branches: 0,
+    };
     for _ in 0..MAX_DEPTH {
         let mut found = Vec::new();
         let mut branches = BTreeSet::new();
         let mut below = Vec::new();
-        for holder in level {
-            let holders: Vec<&OutlineNode> = [holder.object].into_iter().chain(holder.around).collect();
-            let own = lists_of(holder.name, holder.object, &holders, seen);
-            if !own.is_empty() {
-                branches.insert(holder.branch);
-            }
+        for parent in &level {
+            let own = lists_of(parent, seen);
+            branches.extend((!own.is_empty()).then_some(parent.branch));
             found.extend(own);
-            for member in holder.object.members() {
-                let is_open = !keys::NO_LISTS.contains(&plain_key(&member.key).as_str());
-                let elements = member.value.elements();
-                // `{"output": [{"type": "message", "content": {…}}]}`: the elements of a short list can be wrappers.
-                let objects = match &member.value.data {
-                    OutlineData::Object(_) => std::slice::from_ref(&member.value),
-                    _ if elements.len() <= MAX_WRAPPERS => elements,
-                    _ => &[],
-                };
-                n_left = n_left.saturating_sub(1 + objects.len());
-                if !is_open || n_left == 0 {
-                    continue;
-                }
-                for object in objects.iter().filter(|object| is_object(object)) {
-                    let branch = match elements {
-                        [] => holder.branch,
-                        _ => {
-                            n_branches += 1;
-                            n_branches
-                        }
-                    };
-                    below.push(ListParent {
-                        name: if elements.is_empty() { &member.key } else { "" },
-                        around: holders.clone(),
-                        object,
-                        branch,
-                    });
-                }
-            }
+            below.extend(search.below(parent));
         }
         // Two elements of a list with a plan each are two answers.
         if branches.len() > 1 {
@@ -130,9 +135,6 @@ fn find_lists_in_objects<'n>(root: &'n OutlineNode, seen: &mut SeenLists<'n>) ->
             let is_strong = found.iter().any(|list| list.is_strong);
             found.retain(|list| list.is_strong == is_strong);
             return found;
-        }
-        if below.is_empty() {
-            break;
         }
         level = below;
     }
@@ -145,24 +147,20 @@ fn find_lists_in_objects<'n>(root: &'n OutlineNode, seen: &mut SeenLists<'n>) ->
 
 /// Returns whether an object is a single task: it has an id and words for it.
 pub(super) fn is_single_task(node: &OutlineNode) -> bool {
-    let has = |keys: &[&str]| node.get(keys).is_some_and(|member| member.value.scalar().is_some());
-    has(&["id", "taskid", "key"]) && has(&["title", "task", "content", "summary"])
+    let names: [&[&str]; 2] = [&["id", "taskid", "key"], &["title", "task", "content", "summary"]];
+    names.iter().all(|keys| node.scalar_of(keys).is_some())
 }
 
 /// Returns the lists of tasks among the members of an object: the one with the best key, or all without a common key.
-fn lists_of<'n>(
-    name: &'n str,
-    object: &'n OutlineNode,
-    holders: &[&'n OutlineNode],
-    seen: &mut SeenLists<'n>,
-) -> Vec<FoundList<'n>> {
+fn lists_of<'n>(parent: &ListParent<'n>, seen: &mut SeenLists<'n>) -> Vec<FoundList<'n>> {
     let mut strong: Vec<(usize, FoundList<'n>)> = Vec::new();
     let mut weak = Vec::new();
     let mut members = Vec::new();
-    for member in object.members() {
-        let key = plain_key(&member.key);
-        let others = [keys::NO_LISTS, keys::FILES, keys::CRITERIA, keys::EDGES];
-        let is_other = others.iter().any(|others| others.contains(&key.as_str()));
+    for member in parent.holders.first().into_iter().flat_map(|object| object.members()) {
+        let key = member.plain_key();
+        let is_other = [keys::NO_LISTS, keys::FILES, keys::CRITERIA, keys::EDGES]
+            .iter()
+            .any(|keys| member.has_key(keys));
         let rank = keys::LISTS.iter().position(|own| *own == key);
         let is_named_so = ["tasks", "steps", "todos", "stories"]
             .iter()
@@ -170,24 +168,20 @@ fn lists_of<'n>(
         let is_list_key = rank.is_some() || is_named_so;
         let elements = member.value.elements();
         let is_map = rank.is_some() && is_map_of_work(&member.value);
-        if matches!(&member.value.data, OutlineData::List(elements) if elements.is_empty()) && is_list_key {
+        if member.value.is_list() && elements.is_empty() && is_list_key {
             seen.empty.get_or_insert(member.value.span);
         }
         let is_list = are_work(elements, is_list_key);
-        if keys::is_dependency(&key)
-            || keys::BLOCKS.contains(&key.as_str())
-            || is_other && !is_named_so
-            || !is_list && !is_map
-        {
+        if names_others(member) || is_other && !is_named_so || !is_list && !is_map {
             continue;
         }
-        let is_in_part = rank.is_some() && !name.is_empty();
+        let is_in_part = rank.is_some() && !parent.name.is_empty();
         let list = FoundList {
             // A list in a named part has the name of the part.
-            key: if is_in_part { name } else { &member.key },
+            key: if is_in_part { parent.name } else { &member.key },
             node: &member.value,
             is_strong: is_list_key || elements.iter().any(has_sign_of_work),
-            holders: holders.to_vec(),
+            holders: parent.holders.clone(),
         };
         members.push(member);
         match is_list_key {
@@ -229,8 +223,8 @@ pub(super) fn is_grouping(list: &OutlineNode, names: &HashSet<&str>) -> bool {
 /// Returns the names in the list of an element where all of these are names of tasks.
 pub(super) fn named_members<'n>(element: &'n OutlineNode, names: &HashSet<&str>) -> Option<Vec<&'n str>> {
     let is_list = |member: &&OutlineMember| {
-        let key = plain_key(&member.key);
-        !member.value.elements().is_empty() && (keys::LISTS.contains(&key.as_str()) || key.ends_with("ids"))
+        let has_key = member.has_key(keys::LISTS) || member.plain_key().ends_with("ids");
+        has_key && !member.value.elements().is_empty()
     };
     let list = element.members().iter().find(is_list)?;
     let named = list.value.elements().iter().map(OutlineNode::scalar);
@@ -239,11 +233,11 @@ pub(super) fn named_members<'n>(element: &'n OutlineNode, names: &HashSet<&str>)
 
 /// Returns whether the elements of a list can be tasks. `null` is skipped in a list of others.
 fn are_work(elements: &[OutlineNode], may_be_text: bool) -> bool {
-    let mut others = elements
-        .iter()
-        .filter(|element| element.data != OutlineData::Null)
-        .peekable();
-    others.peek().is_some() && others.all(|element| is_work(element, may_be_text))
+    let is_null = |element: &OutlineNode| element.data == OutlineData::Null;
+    !elements.iter().all(is_null)
+        && elements
+            .iter()
+            .all(|element| is_null(element) || is_work(element, may_be_text))
 }
 
 /// Returns whether an element of a list can be a task; texts only if the list's key allows it.
@@ -252,7 +246,7 @@ fn is_work(element: &OutlineNode, may_be_text: bool) -> bool {
         OutlineData::Text(_) => may_be_text && element.text().is_some(),
         OutlineData::Object(members) => {
             let has = |keys: &[&str]| element.get(keys).is_some_and(|member| member.value.text().is_some());
-            let is_wrapped = matches!(members.as_slice(), [only] if is_object(&only.value));
+            let is_wrapped = matches!(members.as_slice(), [only] if only.value.is_object());
             let is_short = may_be_text && members.len() == 1;
             has(keys::WORK_TITLES)
                 || has(keys::TITLES) && (may_be_text || has_sign_of_work(element))
@@ -271,13 +265,17 @@ fn is_work(element: &OutlineNode, may_be_text: bool) -> bool {
 /// Returns whether an object has a field that is typical of tasks.
 fn has_sign_of_work(element: &OutlineNode) -> bool {
     let has = |keys: &[&str]| element.get(keys).is_some();
-    let mut names = element.members().iter().map(|member| plain_key(&member.key));
-    names.any(|key| keys::is_dependency(&key)) || has(keys::BLOCKS) || has(keys::STATES) || has(keys::CRITERIA)
+    element.members().iter().any(names_others) || has(keys::STATES) || has(keys::CRITERIA)
+}
+
+/// Returns whether a member names other tasks: `prerequisite_tasks`, `blocks`.
+fn names_others(member: &OutlineMember) -> bool {
+    keys::is_dependency(&member.plain_key()) || member.has_key(keys::BLOCKS)
 }
 
 /// Returns whether an object has tasks by their ids.
 fn is_map_of_work(node: &OutlineNode) -> bool {
-    let is_task = |member: &OutlineMember| is_object(&member.value) && is_work(&member.value, true);
+    let is_task = |member: &OutlineMember| member.value.is_object() && is_work(&member.value, true);
     !node.members().is_empty() && node.members().iter().all(is_task)
 }
 
@@ -285,13 +283,11 @@ fn is_map_of_work(node: &OutlineNode) -> bool {
 pub(super) fn children_of<'n>(element: &'n OutlineNode, list_key: &str) -> Option<&'n OutlineMember> {
     let is_group = keys::GROUP_LISTS.contains(&list_key);
     element.members().iter().find(|member| {
-        let key = plain_key(&member.key);
-        // `prerequisite_tasks` names other tasks.
-        let is_other = keys::is_dependency(&key) || keys::BLOCKS.contains(&key.as_str());
-        let is_list = !is_other && (keys::LISTS.contains(&key.as_str()) || key.ends_with("tasks"));
+        let is_named_so = member.has_key(keys::LISTS) || member.plain_key().ends_with("tasks");
+        let is_list = is_named_so && !names_others(member);
         let elements = member.value.elements();
         let are_texts = elements.iter().all(|element| element.text().is_some());
-        let is_own_steps = are_texts && !is_group && keys::OWN_STEPS.contains(&key.as_str());
+        let is_own_steps = are_texts && !is_group && member.has_key(keys::OWN_STEPS);
         let is_children = !elements.is_empty() && !is_own_steps && elements.iter().all(is_work_below);
         is_list && (is_children || is_map_of_work(&member.value))
     })
@@ -299,14 +295,9 @@ pub(super) fn children_of<'n>(element: &'n OutlineNode, list_key: &str) -> Optio
 
 /// Like [`is_work`] without looking deeper, so that deep values cost no more than others.
 fn is_work_below(element: &OutlineNode) -> bool {
-    let has_title = || {
-        element
-            .get(keys::TITLES)
-            .is_some_and(|member| member.value.scalar().is_some())
-    };
     element.data == OutlineData::Null
         || element.text().is_some()
-        || has_title()
+        || element.scalar_of(keys::TITLES).is_some()
         || element.members().len() == 1
         || has_sign_of_work(element)
 }
