@@ -408,7 +408,7 @@ pub(super) fn two_plans(first: Span, second: Span) -> Diagnostic {
     Diagnostic::new(
         &TWO_PLANS,
         start(second),
-        "the answer has two different plans, and nothing says which of them is meant",
+        "the answer has two different plans, and does not name the final one",
     )
     .with_related(start(first), "the other plan")
     .with_help("delete one of them from the text, and import it again")

@@ -224,7 +224,7 @@ impl LandingSite {
         self.conditions.start.clone_from(&commit);
         self.conditions.uncommitted = Some(commit);
         Ok(Some(
-            "uncommitted work is taken along; `planwright land` leaves it out".to_owned(),
+            "uncommitted work is included; `planwright land` leaves it out".to_owned(),
         ))
     }
 
@@ -653,8 +653,8 @@ fn repository_around(snapshot: &PlanSnapshot) -> Result<Repository, RunError> {
     let found = Repository::around(&snapshot.place().root).map_err(failed)?;
     found.ok_or_else(|| {
         RunError::refused(
-            "the run began in a git repository, and there is none any more",
-            "bring the repository back; or begin a new run in the shared folder: --isolation shared",
+            "the run began in a git repository, which no longer exists",
+            "restore the repository; or start a new run in the shared folder: --isolation shared",
         )
     })
 }

@@ -253,8 +253,7 @@ impl<'a> Startup<'a> {
                 original.display()
             )
         });
-        let ended = (n_ended > 0)
-            .then(|| format!("{n_ended} processes of an interrupted run were still there, and were ended"));
+        let ended = (n_ended > 0).then(|| format!("ended {n_ended} processes that an interrupted run had left"));
         let remarks = original.into_iter().chain(ended);
         self.plan.remarks.extend(remarks.map(RemarkRecord::new));
     }
@@ -388,7 +387,7 @@ fn refuse_in_attempt(snapshot: &PlanSnapshot) -> Result<(), RunError> {
     match caller::is_nested_too_deep() {
         true => Err(RunError::refused(
             "this run was called by an attempt of a run that was called by an attempt of another run",
-            "planwright does not run plans any deeper; `planwright runs` lists the runs of a workspace",
+            "planwright does not nest runs deeper; `planwright runs` lists the runs of a workspace",
         )),
         false => Ok(()),
     }
@@ -464,7 +463,7 @@ fn over_budget(request: &RunRequest<'_>, state: &RunState, earlier: Option<&Spen
 fn resume(place: &RunPlace) -> Result<Resumed<'static>, RunError> {
     place
         .refuse_links(&FILES)
-        .map_err(RunError::io("the interrupted run cannot go on"))?;
+        .map_err(RunError::io("the interrupted run cannot continue"))?;
     Ok(RunLog::resume(&FILES, &place.log())?)
 }
 
@@ -516,13 +515,12 @@ fn kept_conditions(request: &RunRequest<'_>, conditions: &crate::runs::Condition
     };
     if request.options.asked.branch.as_ref().filter(is_other).is_some() {
         remarks.push(format!(
-            "the run continues, and lands on `{}` as when it began: --branch has no effect",
+            "the run continues to land on `{}`: --branch has no effect",
             conditions.branch
         ));
     }
     if request.config.run.checkouts.isolation == crate::config::IsolationSetting::Shared {
-        remarks
-            .push("the run continues with a checkout for each task, as it began: --isolation has no effect".to_owned());
+        remarks.push("the run continues with a checkout for each task: --isolation has no effect".to_owned());
     }
     remarks
 }

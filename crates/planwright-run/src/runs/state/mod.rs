@@ -222,7 +222,7 @@ impl RunState {
                 kind: remark.kind.clone(),
             }),
             RunEvent::Cut(LogCut { n_bytes, .. }) => {
-                let text = format!("the end of the log was not written whole: {n_bytes} bytes were cut");
+                let text = format!("the last record of the log was incomplete: {n_bytes} bytes were removed");
                 self.note_text(time, text, None);
             }
             RunEvent::Ended(ended) => self.end(ended),
