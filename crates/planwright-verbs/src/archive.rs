@@ -4,7 +4,10 @@ use std::path::{Path, PathBuf};
 
 use planwright_core::dialect::DIALECTS;
 use planwright_run::files::DiskFiles;
+use planwright_run::git::Repository;
 use planwright_run::layout::{PlanPlace, TRASH};
+use planwright_run::runs;
+use planwright_run::shell::argument;
 use planwright_run::store::{Departed, Departure, Goal, LoadError, PlanFile, Store, StoreError, load};
 use planwright_run::workspace::{archive_path, is_pointer, slashed};
 use serde::{Deserialize, Serialize};
@@ -12,7 +15,8 @@ use serde::{Deserialize, Serialize};
 use crate::face::{Failure, Result, Workspace, from_here};
 use crate::json::ErrorBody;
 use crate::plans::{Entry, file_named, pointer_to};
-use crate::text::printable;
+use crate::run_history::judged;
+use crate::text::{count, printable};
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -151,8 +155,8 @@ fn refuse_pointer(path: &Path) -> Result<()> {
         return Ok(());
     }
     Err(Failure::problem(
-        format!("`{}` holds no plan: it says which one is in work", path.display()),
-        "name the plan, or remove the file yourself where nothing is in work",
+        format!("`{}` is no plan: it names the current plan", path.display()),
+        "name the plan, or remove the file if there is no current plan",
     ))
 }
 
@@ -179,7 +183,7 @@ fn goal_of(removal: Removal, place: &PlanPlace, path: &Path) -> Result<Option<St
     match removal {
         Removal::Delete if Path::new(&place.relative).starts_with(TRASH) => Err(Failure::problem(
             format!("`{shown}` is deleted already"),
-            "remove the file yourself to be rid of it for good",
+            "remove the file to delete it permanently",
         )),
         Removal::Delete => Ok(None),
         Removal::Archive => archive_path(&place.relative).map(Some).ok_or_else(|| {
@@ -201,8 +205,16 @@ fn move_plans(
     let mut plans = Vec::new();
     let mut failure = None;
     for plan in chosen {
+        let unlanded = match removal {
+            Removal::Delete => unlanded_branch(&plan.entry.path, plan.entry.id.as_deref()),
+            Removal::Archive => None,
+        };
         match move_plan(removal, plan, request) {
-            Ok(departed) => plans.push(removed(plan, &departed)),
+            Ok(departed) => {
+                let mut moved = removed(plan, &departed);
+                moved.notices.extend(unlanded);
+                plans.push(moved);
+            }
             Err(error) => {
                 failure = Some(departure_failure(&error));
                 break;
@@ -256,7 +268,7 @@ fn removed(plan: &PlanToRemove, departed: &Departed) -> RemovedPlan {
         .collect();
     if let Some(pointer) = &plan.pointer {
         notices.push(format!(
-            "`{}` still names this plan; remove it, or have it name another",
+            "`{}` still names this plan; remove it, or name another plan in it",
             from_here(pointer).display()
         ));
     }
@@ -267,6 +279,26 @@ fn removed(plan: &PlanToRemove, departed: &Departed) -> RemovedPlan {
         to: from_here(&departed.path).to_string_lossy().into_owned(),
         notices,
     }
+}
+
+/// Returns a notice if the branch of a plan's last run has work that has not landed. The branch stays.
+fn unlanded_branch(path: &Path, id: Option<&str>) -> Option<String> {
+    let place = PlanPlace::of(&DiskFiles, path).ok()?;
+    let run = runs::of_plan(&DiskFiles, &place, id).ok()?.next()?;
+    let (state, _) = judged(&run).ok()?;
+    let conditions = state.conditions.filter(|conditions| !conditions.is_current)?;
+    let repository = Repository::around(&place.root).ok().flatten()?;
+    let tip = repository.tip(&conditions.branch).ok().flatten()?;
+    let head = repository.head().ok().flatten()?;
+    let n_tasks = repository.tasks_beyond(&tip, &head).ok()?.len();
+    let branch = argument(&conditions.branch);
+    (n_tasks > 0).then(|| {
+        format!(
+            "the branch `{}` has the work of {} that has not landed: `git merge {branch}` lands it, `git branch -D {branch}` deletes it",
+            conditions.branch,
+            count(n_tasks as u64, "task")
+        )
+    })
 }
 
 fn departure_failure(error: &StoreError) -> Failure {

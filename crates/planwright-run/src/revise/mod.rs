@@ -84,8 +84,10 @@ pub struct Revised {
     pub plan_step: Option<PlanMove>,
     /// Its record in the journal.
     pub record: ChangeRecord,
-    /// The number of the change in the journal; none if nothing was written.
+    /// The number of the record in the journal; none if nothing was written.
     pub change: Option<u64>,
+    /// The number of the change in the plan's history; none if nothing was written.
+    pub number: Option<u64>,
     /// The bytes of the journal that were added.
     pub recorded: Range<u64>,
     /// Repairs and discoveries while the journal was opened.
@@ -128,8 +130,8 @@ pub enum ReviseError {
     /// The change to undo has been edited since.
     EditedSince {
         change: Box<PastChange>,
-        /// A text that the change wrote, and that the file no longer has.
-        missing: Option<String>,
+        /// The later changes that planwright made to the text, the oldest first.
+        later: Vec<PastChange>,
     },
     /// The file has changed since the editor was opened.
     ChangedMeanwhile,
@@ -179,6 +181,7 @@ pub fn transition_plan(
     policy: GatePolicy,
 ) -> Result<Revised, ReviseError> {
     revise(target, request.verb.as_str(), |pending| {
+        pending.refuse_broken()?;
         let dialect = pending.linked()?.dialect;
         let has_place = dialect.plan_machine().has(PlanVerb::Approve);
         match request.verb {
@@ -246,6 +249,7 @@ pub fn edit<'e>(
     mut edit_of: impl FnMut(&LinkedPlan, usize) -> Result<Option<Edit<'e>>, ReviseError>,
 ) -> Result<Revised, ReviseError> {
     revise(target, verb, |pending| {
+        pending.refuse_broken()?;
         pending.compare_states();
         match (verb, names) {
             ("remove", _) => {
@@ -470,10 +474,20 @@ impl<'a> PendingChange<'a> {
                 plan_step: self.plan_step,
                 record: self.change,
                 change: None,
+                number: Some(self.history.next_number()),
                 recorded: 0..0,
                 notices: Vec::new(),
                 pointer: None,
             },
+        }
+    }
+
+    /// Refuses a text with a syntax error: its tasks may be misread.
+    fn refuse_broken(&self) -> Result<(), ReviseError> {
+        let path = self.target.path.to_string_lossy();
+        match Closed::for_syntax(&self.open.inspection, &path) {
+            Some(closed) => Err(ReviseError::Closed(closed)),
+            None => Ok(()),
         }
     }
 
@@ -705,7 +719,10 @@ impl<'a> Revision<'a> {
                 self.preview_change(prepare)?;
             }
             let (draft, _) = self.draft.ok_or(Problem::NoPlan)?;
-            return Ok(draft.revised);
+            return Ok(Revised {
+                number: None,
+                ..draft.revised
+            });
         }
         let (id, verb, source) = (self.id.clone(), self.verb.clone(), self.source.clone());
         let file = PlanFile {
@@ -732,6 +749,7 @@ impl<'a> Revision<'a> {
         }
         Ok(Revised {
             change: updated.change,
+            number: updated.change.and(revised.number),
             recorded: updated.recorded,
             notices: updated.notices,
             ..revised

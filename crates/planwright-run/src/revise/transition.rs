@@ -1,7 +1,8 @@
 //! Applies a verb to tasks, judged by the table, the gates and the claims.
 
+use planwright_core::change::Problem;
 use planwright_core::convert::is_untouched_placeholder;
-use planwright_core::edit::VerbRequest;
+use planwright_core::edit::{VerbRefusal, VerbRequest};
 use planwright_core::inspect::LinkedPlan;
 use planwright_core::plan::{Plan, Readiness, RunLift, State, Verb};
 
@@ -11,7 +12,7 @@ use super::{
     revise, task_named,
 };
 use crate::claims::{Claim, ClaimAuthority, Claims, NotHolder};
-use crate::gate::{Gate, GatePolicy, Gates};
+use crate::gate::{Closed, Gate, GatePolicy, Gates};
 use crate::journal::{ChangeRecord, Claimed, ManualVerification};
 use crate::user::owner_here;
 
@@ -123,6 +124,7 @@ impl PendingChange<'_> {
         request: &VerbRequest<'_>,
         call: &VerbCall<'_>,
     ) -> Result<(), ReviseError> {
+        self.refuse_broken()?;
         let owner = call.owner.map_or_else(owner_here, str::to_owned);
         let request = &VerbRequest {
             user: Some(&owner),
@@ -162,6 +164,11 @@ impl PendingChange<'_> {
         if let Some(refused) = results.into_iter().find_map(Result::err) {
             return Err(match refused {
                 ReviseError::NoSuchTask { name, .. } => no_such_task(&self.linked()?.plan, &name),
+                ReviseError::Problem(Problem::Refused(refusal @ VerbRefusal::NotReady { .. }))
+                    if request.verb == Verb::Done =>
+                {
+                    ReviseError::Closed(unfinished_dependencies(&refusal))
+                }
                 refused => refused,
             });
         }
@@ -194,6 +201,17 @@ impl PendingChange<'_> {
             ..std::mem::take(&mut self.change)
         };
         Ok(())
+    }
+}
+
+/// Returns why a task cannot be finished. `done` starts it first, and has no option to start it in spite of its dependencies.
+fn unfinished_dependencies(refusal: &VerbRefusal) -> Closed {
+    Closed {
+        gate: Gate::Dependencies,
+        message: format!("cannot finish: {refusal}"),
+        help: "finish those first; `planwright why TASK` shows the way; --force with --take-over finishes it anyway"
+            .to_owned(),
+        lift: RunLift::Nothing,
     }
 }
 

@@ -8,10 +8,10 @@ use planwright_core::plan::{State, Verb};
 use planwright_core::text::SourceText;
 
 use super::batch::NotePlacement;
-use super::{ChangeTarget, PendingChange, ReviseError, Revised, each_once, live_run, revise};
+use super::{ChangeTarget, PendingChange, ReviseError, Revised, TaskTransition, each_once, live_run, revise};
 use crate::claims::{Claims, NotHolder, RUN_VERB};
 use crate::clock;
-use crate::journal::{PastChange, TextChange};
+use crate::journal::{ChangeOutcome, History, PastChange, StateChange, TextChange};
 use crate::user::owner_here;
 
 /// The caller of an undo.
@@ -53,6 +53,7 @@ pub fn undo(target: ChangeTarget<'_>, call: UndoCall<'_>) -> Result<(PastChange,
         Ok(())
     })?;
     let past = undone.ok_or(ReviseError::NothingToUndo)?;
+    revised.steps = revised.record.moves.iter().filter_map(transition_of).collect();
     if past.change.verb == RUN_VERB {
         let pending = pending_again(&past);
         if !pending.is_empty() {
@@ -64,6 +65,32 @@ pub fn undo(target: ChangeTarget<'_>, call: UndoCall<'_>) -> Result<(PastChange,
         }
     }
     Ok((past, revised))
+}
+
+/// Returns the effect of an undo on a task: from its state in the file before, which the text of the undone change does not have.
+fn transition_of(moved: &StateChange) -> Option<TaskTransition> {
+    let from = moved
+        .from
+        .as_deref()
+        .and_then(State::from_word)
+        .unwrap_or(State::Pending);
+    let to = State::from_word(&moved.to)?;
+    (from != to).then(|| TaskTransition {
+        task: moved.task.clone(),
+        from,
+        to,
+        cause: None,
+        attempt: None,
+    })
+}
+
+/// Returns the valid changes of the text after a change, the oldest first.
+fn changes_after(past: &PastChange, history: &History) -> Vec<PastChange> {
+    let later = history
+        .changes()
+        .iter()
+        .filter(|later| later.seq > past.seq && later.outcome == ChangeOutcome::Landed && later.change.text.is_some());
+    later.cloned().collect()
 }
 
 /// Returns the last change that can be undone. A run's starts of tasks are undone together with its later changes of them.
@@ -90,7 +117,7 @@ fn state_of(pending: &PendingChange<'_>, task: &str) -> Option<State> {
 fn take_back(pending: &mut PendingChange<'_>, past: &PastChange) -> Result<(), ReviseError> {
     if let Some(text) = &past.change.text {
         let reverted = reverted(pending, text).ok_or_else(|| ReviseError::EditedSince {
-            missing: text.missing_in(pending.open.source().as_str()),
+            later: changes_after(past, pending.history),
             change: Box::new(past.clone()),
         })?;
         pending.replace(&reverted);
