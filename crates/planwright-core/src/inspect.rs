@@ -61,6 +61,17 @@ impl Inspection {
         self.dialect.map(|dialect| dialect.name())
     }
 
+    /// Returns the first syntax error: the text after it may be misread, and is not changed.
+    pub fn syntax_error(&self) -> Option<&Diagnostic> {
+        let is_syntax = |found: &&Diagnostic| {
+            let id = found.rule.id;
+            found.severity == Severity::Error
+                && id != document::rules::DUPLICATE_KEY.id
+                && document::rules::ALL.iter().any(|rule| rule.id == id)
+        };
+        self.diagnostics.iter().find(is_syntax)
+    }
+
     /// Returns the number of findings of at least this severity.
     pub fn count(&self, severity: Severity) -> usize {
         self.diagnostics

@@ -117,7 +117,7 @@ pub enum AgentQueryError {
     #[error("agent `{agent}` needs the program `{program}`, which is not there")]
     NotFound { agent: String, program: String },
     /// The provider's rate limit was reached. A later try may succeed.
-    #[error("agent `{agent}` is held up by its provider: {why}")]
+    #[error("agent `{agent}` is rate limited by its provider: {why}")]
     RateLimited {
         agent: String,
         /// How many seconds to wait, if known.
@@ -415,7 +415,7 @@ impl Listening {
                 AgentEndReason::Interrupted | AgentEndReason::TakenAway => AgentQueryError::Interrupted { agent },
                 AgentEndReason::Looping => AgentQueryError::Broken {
                     agent,
-                    why: "it goes round in circles".to_owned(),
+                    why: "it is in a loop".to_owned(),
                 },
                 AgentEndReason::RateLimited { wait, why } => {
                     let wait = Some(wait);
@@ -466,7 +466,7 @@ fn failure(agent: String, end: AttemptEnd, ended: &EndedProcess, limits: &QueryL
         AttemptEnd::Interrupted if ended.cause == EndCause::Cancelled => AgentQueryError::Interrupted { agent },
         AttemptEnd::Interrupted | AttemptEnd::Done => AgentQueryError::Failed {
             agent,
-            why: "it was ended before it had answered".to_owned(),
+            why: "it was ended before it answered".to_owned(),
         },
     }
 }

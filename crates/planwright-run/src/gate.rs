@@ -16,6 +16,8 @@ use crate::shell::argument;
 /// What keeps a task from being worked on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Gate {
+    /// The text has a syntax error, so that the tasks may be misread.
+    Syntax,
     /// The plan is not approved.
     Approval,
     /// The plan is a draft, or no longer matches its source.
@@ -32,6 +34,7 @@ impl Gate {
     /// Returns its name for histories and JSON.
     pub fn as_str(self) -> &'static str {
         match self {
+            Gate::Syntax => "syntax",
             Gate::Approval => "approval",
             Gate::Source => "source",
             Gate::Dependencies => "dependencies",
@@ -55,6 +58,28 @@ pub struct ClosedGate {
     pub help: String,
     /// The option of a run that opens it.
     pub lift: RunLift,
+}
+
+impl ClosedGate {
+    /// Returns the gate of a plan whose text has a syntax error.
+    pub fn for_syntax(inspection: &Inspection, path: &str) -> Option<Self> {
+        let found = inspection.syntax_error()?;
+        let line = found
+            .span
+            .map(|span| inspection.source.line_index().position(span.start).line);
+        let place = line.map_or_else(String::new, |line| format!(" in line {line}"));
+        let path = visible(&argument(path)).into_owned();
+        let fix = match found.fix {
+            Some(_) => format!("; `planwright check --fix {path}` fixes it if that is safe"),
+            None => String::new(),
+        };
+        Some(ClosedGate {
+            gate: Gate::Syntax,
+            message: format!("syntax error{place}: {}", found.message),
+            help: format!("correct it first: `planwright check {path}` shows it{fix}"),
+            lift: RunLift::Nothing,
+        })
+    }
 }
 
 /// The configured requirements for plans and tasks.

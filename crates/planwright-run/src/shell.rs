@@ -8,6 +8,23 @@ pub fn argument(word: &str) -> String {
     }
 }
 
+/// Returns a planwright command for a task of a plan. A task whose name begins with `-` follows `--`, so that it is no option.
+pub fn task_command(verb: &str, task: &str, plan: &str, options: &str) -> String {
+    let mut rest = String::new();
+    if plan.starts_with('-') {
+        rest = format!(" -p={}", argument(plan));
+    } else if !plan.is_empty() {
+        rest = format!(" -p {}", argument(plan));
+    }
+    if !options.is_empty() {
+        rest = format!("{rest} {options}");
+    }
+    match task.starts_with('-') {
+        true => format!("planwright {verb}{rest} -- {}", argument(task)),
+        false => format!("planwright {verb} {}{rest}", argument(task)),
+    }
+}
+
 pub fn shell_word(word: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "-_./:+@%=,".contains(c);
     match !word.is_empty() && word.chars().all(is_plain) {

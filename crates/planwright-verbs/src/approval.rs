@@ -150,12 +150,11 @@ impl<'a> TaskReview<'a> {
         match (self.verdict, commit) {
             (ReviewVerdict::Approve, _) => {}
             (ReviewVerdict::Reject, Some(commit)) => workspace.remark(&format!(
-                "note: its work stays as commit {}, on no branch",
+                "note: its work is kept as commit {}, on no branch",
                 short(commit)
             )),
-            (ReviewVerdict::Reject, None) => {
-                workspace.remark("note: what the task changed is still in the folder; look at it before you run again")
-            }
+            (ReviewVerdict::Reject, None) => workspace
+                .remark("note: the changes of the task are still in the folder; check them before you run again"),
         }
         let words = step_words(&self.found.path, revised);
         let subject = (self.found.path.as_path(), self.verdict.as_str());
@@ -174,7 +173,7 @@ fn landed_report(found: &FoundPlan, task: &str, result: &Landed) -> ChangeReport
         Landed::NotYet(why) => {
             let why = one_line(why);
             let words = format!(
-                "approved, and not landed yet: {why}; `planwright run` lands it, and `planwright reject` takes the approval back"
+                "approved, and not landed yet: {why}; `planwright run` lands it, and `planwright reject` revokes the approval"
             );
             (words, Exit::Problems)
         }
@@ -195,7 +194,7 @@ fn review_failure(found: &FoundPlan, error: &ReviewError) -> Failure {
         ReviewError::NothingWaits { task, waiting } => {
             let names: Vec<String> = waiting.iter().take(8).map(|name| shown_name(name)).collect();
             let help = match names.len() {
-                0 => "no task of this plan does; `planwright done` and `fail` say what became of one".to_owned(),
+                0 => "no task of this plan needs review; `planwright done` and `fail` finish a task".to_owned(),
                 _ => format!("these wait: {}", names.join(", ")),
             };
             Failure::problem(format!("task `{}` does not wait for review", shown_name(task)), help)
@@ -206,7 +205,7 @@ fn review_failure(found: &FoundPlan, error: &ReviewError) -> Failure {
             error,
             "the run has the request, and may still carry it out: `planwright show` shows the state of the task",
         ),
-        ReviewError::Locked(_) => Failure::environment(error, "a run of the plan has just begun: approve again"),
+        ReviewError::Locked(_) => Failure::environment(error, "a run of the plan has just started: approve again"),
         ReviewError::Io { .. } => Failure::environment(error, "check that you may write to `.planwright`"),
     }
 }

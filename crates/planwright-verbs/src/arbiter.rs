@@ -151,7 +151,7 @@ pub fn arbiter(
 fn subject(workspace: &Workspace, request: &ArbiterRequest) -> Result<ArbiterSubject> {
     if let Some(task) = &request.task {
         if task.trim().is_empty() {
-            return Err(Failure::usage("the task is empty", "say what is to be done"));
+            return Err(Failure::usage("the task is empty", "give the task in words"));
         }
         return Ok(ArbiterSubject {
             opened: None,
@@ -196,7 +196,7 @@ fn ask(
     if subject.brief.plan.as_ref().is_some_and(|plan| plan.current.is_none()) {
         return Err(Failure::problem(
             "nothing is left to do: no agent is chosen",
-            "`planwright show` shows how the plan stands",
+            "`planwright show` shows the states of its tasks",
         ));
     }
     let failed = |error: io::Error| Failure::environment(&error, "");
@@ -275,7 +275,7 @@ fn fall_back(
             Undecided::NoAnswer(error) => error.into(),
             Undecided::Unusable { .. } => Failure::problem(
                 one_line(&why),
-                "ask again, or another agent; what it said is in the newest folder of `.planwright/inquiries`",
+                "ask again, or ask another agent; its output is in the newest folder of `.planwright/inquiries`",
             ),
         }),
     }

@@ -4,7 +4,10 @@ use std::path::{Path, PathBuf};
 
 use planwright_core::dialect::DIALECTS;
 use planwright_run::files::DiskFiles;
+use planwright_run::git::Repository;
 use planwright_run::layout::{PlanPlace, TRASH};
+use planwright_run::runs;
+use planwright_run::shell::argument;
 use planwright_run::store::{LoadError, MoveTarget, MovedPlan, PlanFile, PlanMoveRequest, Store, StoreError, load};
 use planwright_run::workspace::{archive_path, is_pointer, slashed};
 use serde::{Deserialize, Serialize};
@@ -12,7 +15,8 @@ use serde::{Deserialize, Serialize};
 use crate::failure::{Failure, Result};
 use crate::json::ErrorBody;
 use crate::plans::{Entry, file_named, pointer_to};
-use crate::text::printable;
+use crate::run_history::judged;
+use crate::text::{count, printable};
 use crate::workspace::{Workspace, from_here};
 
 #[derive(Clone, Debug, Deserialize)]
@@ -152,8 +156,8 @@ fn refuse_pointer(path: &Path) -> Result<()> {
         return Ok(());
     }
     Err(Failure::problem(
-        format!("`{}` holds no plan: it says which one is in work", path.display()),
-        "name the plan, or remove the file yourself where nothing is in work",
+        format!("`{}` is no plan: it names the current plan", path.display()),
+        "name the plan, or remove the file if there is no current plan",
     ))
 }
 
@@ -180,7 +184,7 @@ fn target_of(removal: Removal, place: &PlanPlace, path: &Path) -> Result<Option<
     match removal {
         Removal::Delete if Path::new(&place.relative).starts_with(TRASH) => Err(Failure::problem(
             format!("`{shown}` is deleted already"),
-            "remove the file yourself to be rid of it for good",
+            "remove the file to delete it permanently",
         )),
         Removal::Delete => Ok(None),
         Removal::Archive => archive_path(&place.relative).map(Some).ok_or_else(|| {
@@ -202,8 +206,16 @@ fn move_plans(
     let mut plans = Vec::new();
     let mut failure = None;
     for plan in chosen {
+        let unlanded = match removal {
+            Removal::Delete => unlanded_branch(&plan.entry.path, plan.entry.id.as_deref()),
+            Removal::Archive => None,
+        };
         match move_plan(removal, plan, request) {
-            Ok(moved) => plans.push(removed(plan, &moved)),
+            Ok(moved) => {
+                let mut moved = removed(plan, &moved);
+                moved.notices.extend(unlanded);
+                plans.push(moved);
+            }
             Err(error) => {
                 failure = Some(move_failure(&error));
                 break;
@@ -257,7 +269,7 @@ fn removed(plan: &PlanToRemove, moved: &MovedPlan) -> RemovedPlan {
         .collect();
     if let Some(pointer) = &plan.pointer {
         notices.push(format!(
-            "`{}` still names this plan; remove it, or have it name another",
+            "`{}` still names this plan; remove it, or name another plan in it",
             from_here(pointer).display()
         ));
     }
@@ -268,6 +280,26 @@ fn removed(plan: &PlanToRemove, moved: &MovedPlan) -> RemovedPlan {
         to: from_here(&moved.path).to_string_lossy().into_owned(),
         notices,
     }
+}
+
+/// Returns a notice if the branch of a plan's last run has work that has not landed. The branch stays.
+fn unlanded_branch(path: &Path, id: Option<&str>) -> Option<String> {
+    let place = PlanPlace::of(&DiskFiles, path).ok()?;
+    let run = runs::of_plan(&DiskFiles, &place, id).ok()?.next()?;
+    let (state, _) = judged(&run).ok()?;
+    let conditions = state.settings.fixed.filter(|conditions| !conditions.is_current)?;
+    let repository = Repository::around(&place.root).ok().flatten()?;
+    let tip = repository.tip(&conditions.branch).ok().flatten()?;
+    let head = repository.head().ok().flatten()?;
+    let n_tasks = repository.tasks_beyond(&tip, &head).ok()?.len();
+    let branch = argument(&conditions.branch);
+    (n_tasks > 0).then(|| {
+        format!(
+            "the branch `{}` has the work of {} that has not landed: `git merge {branch}` lands it, `git branch -D {branch}` deletes it",
+            conditions.branch,
+            count(n_tasks as u64, "task")
+        )
+    })
 }
 
 fn move_failure(error: &StoreError) -> Failure {

@@ -85,7 +85,7 @@ impl RunControl {
     /// Returns why the request is not needed, if so.
     fn is_met(self, run_state: &RunState) -> Option<&'static str> {
         match self {
-            RunControl::Pause if run_state.halt.stopping.is_some() => Some("is stopping: nothing new starts any more"),
+            RunControl::Pause if run_state.halt.stopping.is_some() => Some("is stopping: no new task starts"),
             // A run that paused by itself resumes by itself, unless a user pauses it too.
             RunControl::Pause => run_state
                 .halt
@@ -104,7 +104,7 @@ impl RunControl {
                 .halt
                 .stopping
                 .as_ref()
-                .map(|_| "is stopping already; --now ends what runs too"),
+                .map(|_| "is stopping already; --now also ends running attempts"),
             RunControl::Kill => None,
         }
     }
@@ -113,9 +113,9 @@ impl RunControl {
     fn done(self, answer: &RunEvent) -> &'static str {
         match (self, answer) {
             (_, RunEvent::RunEnded(_)) => "is over",
-            (RunControl::Pause, _) => "is paused: nothing new starts until `planwright resume`",
+            (RunControl::Pause, _) => "is paused: no new task starts until `planwright resume`",
             (RunControl::Resume, _) => "continues",
-            (RunControl::Stop, _) => "starts nothing new, and ends when what runs is through",
+            (RunControl::Stop, _) => "starts no new task, and ends when running tasks are finished",
             (RunControl::Kill, _) => "ends what runs",
         }
     }
@@ -146,7 +146,7 @@ pub fn control(workspace: &Workspace, request: &ControlRunRequest) -> Result<Con
     }
     if control == RunControl::Resume && run_state.halt.stopping.is_some() {
         return Err(Failure::problem(
-            format!("run {} is stopping, and starts nothing any more", run.place.id()),
+            format!("run {} is stopping, and starts no new task", run.place.id()),
             "`planwright run` continues the plan once it has ended",
         ));
     }
@@ -189,7 +189,7 @@ fn send(request: &ControlRunRequest, run: &SeenRun) -> Result<()> {
     };
     ask(&DiskFiles, &run.place.requests(), &wanted).map_err(|error| {
         Failure::outside(
-            format!("run {} cannot be asked: {error}", run.place.id()),
+            format!("the request cannot be sent to run {}: {error}", run.place.id()),
             "check that you may write to its folder in `.planwright/runs`",
         )
     })
@@ -199,12 +199,12 @@ fn no_answer(run: &SeenRun) -> Failure {
     let (id, plan) = (run.place.id(), one_line(&run.header.path));
     match run.live(&DiskFiles) {
         None => Failure::problem(
-            format!("run {id} of `{plan}` is not there any more, and did not answer"),
-            "`planwright runs` shows how it stands",
+            format!("run {id} of `{plan}` ended without an answer"),
+            "`planwright runs` shows its state",
         ),
         Some(_) => Failure::outside(
-            format!("run {id} of `{plan}` has not answered within {PATIENCE} s; it may still do what it was asked for"),
-            "`planwright events -f` shows what it does",
+            format!("run {id} of `{plan}` has not answered within {PATIENCE} s; it may still carry out the request"),
+            "`planwright events -f` follows it",
         ),
     }
 }
@@ -238,22 +238,22 @@ fn live_run(scope: &RunScope) -> Result<SeenRun> {
         // The active run may be an unreadable one.
         (0, _) if unread.is_some() => Err(unread.map_or_else(|| scope.nothing_ran(), |error| unreadable(&error))),
         (0, None) => scope.require_plan().and(Err(Failure::problem(
-            format!("nothing runs{}, and nothing ever has", scope.words()),
-            "`planwright run` begins a run",
+            format!("no run is active{}, and there was none before", scope.words()),
+            "`planwright run` starts a run",
         ))),
         (0, Some(last)) => {
             let stands = judged(&last).map_or("damaged".to_owned(), |(_, standing)| standing.words());
             Err(Failure::problem(
                 format!(
-                    "nothing runs{}; the last run was {} ({stands})",
+                    "no run is active{}; the last run was {} ({stands})",
                     scope.words(),
                     last.place.id()
                 ),
-                "`planwright runs` shows all of them, `planwright run` begins or continues one",
+                "`planwright runs` lists all runs, `planwright run` starts or continues one",
             ))
         }
         (_, _) => {
-            let mut message = "several plans are being run:".to_owned();
+            let mut message = "several runs are active:".to_owned();
             for run in live.iter().take(20) {
                 message.push_str(&format!("\n  {}", one_line(&run.header.path)));
             }

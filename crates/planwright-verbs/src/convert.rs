@@ -94,7 +94,7 @@ pub fn convert(workspace: &Workspace, request: &ConvertRequest) -> Result<Conver
     if request.to.is_none() && own == Some(target.name()) {
         return Err(Failure::usage(
             format!("`{}` is a {} plan already", origin.path.display(), target.name()),
-            "name the dialect that it is to have with --to; `planwright schema` lists them",
+            "name the target dialect with --to; `planwright schema` lists the dialects",
         ));
     }
     if let Some(session) = &request.session {

@@ -66,7 +66,7 @@ pub fn diff(workspace: &Workspace, request: &DiffRequest) -> Result<DiffReport> 
     if dialect(&old) != dialect(&new) {
         return Err(Failure::problem(
             "the two are plans of different dialects",
-            "`planwright convert` brings one to the other's",
+            "convert one to the dialect of the other with `planwright convert`",
         ));
     }
     let dialect = dialect(&new).and_then(dialect::find);
@@ -139,7 +139,7 @@ fn read(workspace: &Workspace, name: &str) -> Result<ComparedPlan> {
             kept.len(),
             path.display()
         );
-        Failure::problem(message, "`planwright replan` keeps the text that it takes the place of")
+        Failure::problem(message, "`planwright replan` keeps the text that it replaces")
     })?;
     read_file(text)
 }
@@ -167,7 +167,7 @@ fn read_text(source: &SourceText, path: Option<&Path>) -> Result<ComparedPlan> {
         });
         return Err(Failure::problem(
             format!("there is no plan in {place}"),
-            "`planwright check` says what is wrong with it",
+            "`planwright check` shows its errors",
         ));
     }
     let name = path.map_or(INPUT.to_owned(), |path| from_here(path).display().to_string());
@@ -193,8 +193,8 @@ fn before(path: &Path) -> Result<PathBuf> {
     }
     store::versions(path).pop().ok_or_else(|| {
         Failure::problem(
-            format!("nothing is known of what `{}` was before", path.display()),
-            "name two plans; `planwright history` shows what was changed through planwright",
+            format!("there is no earlier version of `{}`", path.display()),
+            "name two plans; `planwright history` lists the changes that planwright made",
         )
     })
 }

@@ -75,7 +75,7 @@ fn verify<'f>(
         let checks = verifier.checks(&linked.plan, task_ix);
         if is_required && !checks.is_covered {
             return Err(Failure::problem(
-                format!("no rule covers `{}`, so that nothing verifies it", shown_name(name)),
+                format!("no rule verifies `{}`", shown_name(name)),
                 "verification is required: add a rule to `[verify]` in `planwright.toml`",
             ));
         }

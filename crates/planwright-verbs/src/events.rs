@@ -49,7 +49,7 @@ pub fn events(workspace: &Workspace, request: &EventsRequest, receive: EventRece
     match &request.task {
         Some(task) if n_received == 0 => Err(Failure::problem(
             format!(
-                "nothing happened to a task `{}` in run {}",
+                "there are no events of a task `{}` in run {}",
                 one_line(task),
                 run.place.id()
             ),

@@ -66,7 +66,7 @@ fn rule_named(id: &str) -> Result<&'static Rule> {
         Some(rule) => format!("did you mean `{}`?", rule.id),
         None => "docs/diagnostics.md lists them all".to_owned(),
     };
-    Err(Failure::usage(format!("there is no finding called `{id}`"), help))
+    Err(Failure::usage(format!("there is no finding `{id}`"), help))
 }
 
 /// Counts the common words of two ids, and then their common first letters.

@@ -62,7 +62,7 @@ pub fn fix_first(path: &Path, findings: &[Diagnostic]) -> String {
             "fix them first; `planwright check --fix {}` applies the safe fixes",
             argument(path)
         ),
-        _ => "fix them first: each error says how".to_owned(),
+        _ => "fix them first: see the help of each error".to_owned(),
     }
 }
 

@@ -353,7 +353,7 @@ impl Importer<'_> {
         let name = self.text.file().map(stem_of).unwrap_or_default();
         let goal = format!("Imported plan {name}").trim_end().to_owned();
         let message = format!(
-            "no goal is written: the plan is called \"{}\"; --goal TEXT names it",
+            "the answer has no goal: the title of the plan is \"{}\"; --goal TEXT sets it",
             one_line(&goal)
         );
         outline.guesses.push(Diagnostic::of_file(&GUESS, message));

@@ -215,7 +215,7 @@ fn run_to_follow(
             return run_with(scope, request, task);
         }
         if !std::mem::replace(&mut is_waiting, true) {
-            let remark = format!("run {} has not come to it yet; waiting", run.place.id());
+            let remark = format!("waiting: run {} has not started it yet", run.place.id());
             scope.workspace().remark(&remark);
         }
         std::thread::sleep(PAUSE);

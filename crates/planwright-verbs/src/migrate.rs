@@ -68,7 +68,7 @@ fn migrated(origin: &NamedText, request: &MigrateRequest) -> Result<Migrated> {
     let forms: Vec<&str> = writers.filter_map(|writer| writer.migrates()).collect();
     let forms = forms.join(", ");
     let dialect = origin.dialect(&format!(
-        "{forms} are migrated; `planwright check` says what is wrong with this one"
+        "only {forms} can be migrated; `planwright check` shows the errors of this file"
     ))?;
     let order = MigrationOrder {
         max_concurrency: request.max_concurrency,

@@ -12,7 +12,7 @@ use planwright_run::gate::GatePolicy;
 use planwright_run::layout::PlanPlace;
 use planwright_run::revise::{ReviseError, RevisedPlan, TaskSelector, VerbCall, expired_names, transition_by};
 use planwright_run::runs;
-use planwright_run::shell::argument;
+use planwright_run::shell::{argument, task_command};
 use serde::{Deserialize, Serialize};
 
 use crate::changes::{
@@ -276,7 +276,7 @@ fn next_commands(opened: &OpenedPlan, plan: &Plan, ready: &[usize]) -> Vec<Strin
             .collect();
     };
     let start = match plan.tasks()[ix].status {
-        Status::Pending => format!("planwright start {} -p {path}", argument(&plan.task_name(ix))),
+        Status::Pending => task_command("start", &plan.task_name(ix), &opened.path, ""),
         // The claim of another agent has expired.
         _ => format!("planwright next --start {path}"),
     };

@@ -145,7 +145,7 @@ struct PlanWork<'a> {
 impl<'a> PlanWork<'a> {
     fn of(workspace: &'a Workspace, request: &'a MakePlanRequest) -> Result<Self> {
         if request.goal.trim().is_empty() {
-            return Err(Failure::usage("the goal is empty", "say what is to be reached"));
+            return Err(Failure::usage("the goal is empty", "give the goal"));
         }
         let root = root_of(workspace.folder());
         let config = sound_config(workspace, &root, "nothing is planned by it")?.config;
@@ -370,7 +370,7 @@ impl<'a> PlanWork<'a> {
         };
         if let Err(error) = Store::default().record_note(PlanFile { path, id }, change) {
             self.workspace.remark(&format!(
-                "warning: how the plan came to be could not be written down: {error}"
+                "warning: the record of the planning could not be written: {error}"
             ));
         }
     }

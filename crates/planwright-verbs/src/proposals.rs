@@ -116,10 +116,7 @@ fn open(found: &FoundPlan) -> Result<Vec<(PathBuf, Proposal)>> {
 fn all(found: &FoundPlan) -> Result<Vec<(PathBuf, Proposal)>> {
     held(&found.path).map_err(|error| {
         Failure::outside(
-            format!(
-                "what is proposed for `{}` cannot be read: {error}",
-                found.path.display()
-            ),
+            format!("the proposals for `{}` cannot be read: {error}", found.path.display()),
             "check that you may read `.planwright/proposals`",
         )
     })
@@ -370,7 +367,7 @@ fn refuse_newer_tasks(found: &FoundPlan, proposal: &Proposal) -> Result<()> {
         None => Ok(()),
         Some(task) => Err(Failure::problem(
             format!(
-                "{} came into the plan since the version was made, and is not in it",
+                "{} was added to the plan after the version was made, and is not in it",
                 shown_name(&task)
             ),
             "replan again",
@@ -437,7 +434,7 @@ fn diff_of(found: &FoundPlan, versioned: &WrittenVersion) -> String {
 
 fn nothing(found: &FoundPlan) -> Failure {
     Failure::problem(
-        format!("nothing is proposed for `{}`", found.path.display()),
-        "`planwright proposals` lists what is",
+        format!("there are no proposals for `{}`", found.path.display()),
+        "`planwright proposals` lists all proposals",
     )
 }

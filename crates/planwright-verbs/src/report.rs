@@ -159,7 +159,7 @@ fn write(path: &Path, html: &str) -> Result<()> {
     };
     match is_free {
         Ok(false) => Err(Failure::problem(
-            format!("`{}` is there already, and is no report", path.display()),
+            format!("`{}` exists already, and is not a report", path.display()),
             "choose another place with --out",
         )),
         Ok(true) => store::overwrite(path, html).map_err(|error| not_written(path, &error)),

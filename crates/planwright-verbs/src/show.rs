@@ -238,8 +238,8 @@ fn page<'t>(request: &ShowRequest, plan: &Plan, fitting: &'t [usize]) -> Result<
                 is_there.then_some(place).or_else(|| plan.find_task(name))
             };
             let last = cursor.split_once(':').and_then(named).ok_or_else(|| {
-                let message = format!("`{}` is no cursor of this plan", one_line(cursor));
-                Failure::problem(message, "begin again without --cursor: the plan may have changed")
+                let message = format!("`{}` is not a cursor of this plan", one_line(cursor));
+                Failure::problem(message, "start again without --cursor: the plan may have changed")
             })?;
             last + 1
         }

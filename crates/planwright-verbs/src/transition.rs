@@ -119,7 +119,7 @@ fn refuse_incomplete(verb: Verb, request: &TransitionRequest) -> Result<()> {
     lease_end(request.lease.as_deref())?;
     if verb == Verb::Retry && request.lease.is_some() && !request.start {
         return Err(Failure::usage(
-            "--lease is for a task that starts",
+            "--lease is only for a task that starts",
             "add --start, or leave --lease out",
         ));
     }

@@ -62,10 +62,10 @@ pub fn worktrees(workspace: &Workspace, request: &WorktreesRequest) -> Result<Wo
     if Repository::around(&root).map_err(git_failure)?.is_none() {
         return Err(Failure::problem(
             "this is no git repository",
-            "tasks share the folder then, and leave no checkouts",
+            "without one, tasks share the folder and leave no checkouts",
         ));
     }
-    let configuration = sound_config(workspace, &root, "so it is not known where checkouts are")?;
+    let configuration = sound_config(workspace, &root, "so the folder of checkouts is unknown")?;
     let leftovers = Leftovers::open(&root, &configuration.config.run).map_err(git_failure)?;
     let redaction = redaction_of(&configuration.config);
     let mut report = WorktreesReport {

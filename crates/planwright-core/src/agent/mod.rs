@@ -301,7 +301,7 @@ impl Listener {
     fn outcome(&self, exit: AgentExit) -> AgentOutcome {
         let summary = &self.summary;
         if summary.is_looping {
-            let why = "it went round in circles: step after step without a word or a tool".to_owned();
+            let why = "it was in a loop: step after step without text or a tool".to_owned();
             return AgentOutcome::Broken { why };
         }
         let by_code = match exit {

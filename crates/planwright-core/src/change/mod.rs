@@ -261,7 +261,7 @@ impl Problem {
     /// Returns the next step for the user.
     pub fn help(&self) -> String {
         match self {
-            Problem::NoPlan => "`planwright check` says what is wrong with the file".to_owned(),
+            Problem::NoPlan => "`planwright check` shows the errors of the file".to_owned(),
             Problem::Field { help, .. } | Problem::Place { help, .. } => help.clone(),
             Problem::Refused(refused) => refused.help(),
             Problem::PlanRefused(refused) => refused.help(),

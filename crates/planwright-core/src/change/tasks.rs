@@ -627,10 +627,10 @@ impl Editor<'_> {
                 .take(5)
                 .map(|&ix| format!("`{}`", self.name(ix)))
                 .collect();
-            let more = if dependents.len() > 5 { " and others" } else { "" };
+            let more = if dependents.len() > 5 { " and more" } else { "" };
             return Err(Problem::field(
                 format!(
-                    "task `{}` cannot go, as others depend on it: {}{more}",
+                    "task `{}` cannot be removed: these depend on it: {}{more}",
                     self.name(task_ix),
                     names.join(", ")
                 ),

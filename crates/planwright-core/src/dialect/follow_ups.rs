@@ -52,7 +52,9 @@ impl Note {
             Note::Section(title) => {
                 let section = Markdown::parse(source).section(title)?;
                 let line = source.line_index().position(section.heading.start).line;
-                Some(format!("`## {title}` (line {line}) is for readers, and stays as it is"))
+                Some(format!(
+                    "`## {title}` (line {line}) is for readers, and does not change"
+                ))
             }
         }
     }

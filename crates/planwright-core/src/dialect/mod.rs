@@ -368,7 +368,7 @@ pub(crate) fn id_against_name(plan: &Plan, path: &str, tool: &str) -> Option<Dia
         return None;
     }
     let message = format!(
-        "the plan's id is `{}`, its file is called `{}`",
+        "the plan's id is `{}`, the name of its file `{}`",
         visible(written),
         visible(stem)
     );

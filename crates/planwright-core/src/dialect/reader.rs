@@ -509,7 +509,7 @@ impl<'d> PlanReader<'d> {
             return false;
         }
         let message = format!("`{}` of {} is blank", spec.name, owner());
-        self.report(Diagnostic::new(&rules::BLANK_FIELD, node.span(), message).with_help("say what is to be done"));
+        self.report(Diagnostic::new(&rules::BLANK_FIELD, node.span(), message).with_help("describe the work"));
         true
     }
 

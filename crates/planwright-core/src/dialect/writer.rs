@@ -464,8 +464,8 @@ pub(crate) fn report_new_ids(
 ) {
     for (task_ix, (task, (id, is_new))) in tasks.iter().zip(ids).enumerate() {
         match &task.id {
-            Some(old) if *is_new => report.changed(Some(task_ix), field, format!("`{old}` is called `{id}`")),
-            None if *is_new => report.invented(Some(task_ix), field, format!("it is called `{id}`")),
+            Some(old) if *is_new => report.changed(Some(task_ix), field, format!("`{old}` gets the id `{id}`")),
+            None if *is_new => report.invented(Some(task_ix), field, format!("it gets the id `{id}`")),
             _ => {}
         }
     }

@@ -52,7 +52,7 @@ impl PlanRefused {
             }
             PlanRefused::NotAllowed { allowed, .. } => allowed_names(allowed.iter().map(|verb| verb.as_str())),
             PlanRefused::NoSuchVerb { instead, .. } => (*instead).to_owned(),
-            PlanRefused::UnknownStatus { .. } => "correct the status first: `planwright check` says how".to_owned(),
+            PlanRefused::UnknownStatus { .. } => "correct the status first: `planwright check` shows how".to_owned(),
         }
     }
 }

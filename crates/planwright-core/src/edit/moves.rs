@@ -68,7 +68,7 @@ impl VerbRefusal {
                 "finish those first; `planwright why TASK` shows the way. --force --note \"…\" does it anyway"
                     .to_owned()
             }
-            VerbRefusal::UnknownStatus { .. } => "correct the status first: `planwright check` says how".to_owned(),
+            VerbRefusal::UnknownStatus { .. } => "correct the status first: `planwright check` shows how".to_owned(),
         }
     }
 }

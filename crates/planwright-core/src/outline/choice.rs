@@ -402,7 +402,7 @@ pub(super) fn draw_edges(chosen: &mut OutlineCandidate, graph: OutlineCandidate)
 
 pub(super) fn two_plans(first: Span, second: Span) -> Diagnostic {
     let start = |span: Span| Span::at(span.start as usize);
-    let message = "the answer has two different plans, and nothing says which of them is meant";
+    let message = "the answer has two different plans, and does not name the final one";
     Diagnostic::new(&TWO_PLANS, start(second), message)
         .with_related(start(first), "the other plan")
         .with_help("delete one of them from the text, and import it again")

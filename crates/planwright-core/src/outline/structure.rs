@@ -195,7 +195,7 @@ impl StructureReader {
             let names = self.unknown.iter().take(6).map(|key| format!("`{}`", visible(key)));
             let names: Vec<String> = names.collect();
             let has_more = self.unknown.len() > names.len();
-            let more = if has_more { " and others" } else { "" };
+            let more = if has_more { " and more" } else { "" };
             let message = format!("written into the description: {}{more}", names.join(", "));
             self.plan.notes.push(Diagnostic::new(&IN_DESCRIPTION, place, message));
         }

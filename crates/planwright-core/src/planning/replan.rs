@@ -425,7 +425,7 @@ impl Comparison<'_> {
                 visible(&name),
                 visible(&title)
             );
-            Diagnostic::of_file(&CHANGES_DONE, message).with_help("put it back as it was")
+            Diagnostic::of_file(&CHANGES_DONE, message).with_help("restore it unchanged")
         };
         dropped.map(finding).collect()
     }
@@ -442,7 +442,7 @@ impl Comparison<'_> {
             keys.join(", ")
         };
         let message = format!("`{}` is done, and the new version changes {what}", visible(name));
-        Diagnostic::of_file(&CHANGES_DONE, message).with_help("put it back as it was")
+        Diagnostic::of_file(&CHANGES_DONE, message).with_help("restore it unchanged")
     }
 
     /// Returns the changed fields of a task. A missing field is unchanged.

@@ -169,7 +169,7 @@ fn a_refusal_names_the_status_and_the_allowed_verbs() {
         (
             rawko("draft").replace("status: draft # so far\n", ""),
             PlanVerb::Cancel,
-            "the file does not say what status the plan has; correct the status first: `planwright check` says how",
+            "the file does not say what status the plan has; correct the status first: `planwright check` shows how",
         ),
         (
             MINIMAL.to_owned(),

@@ -451,7 +451,7 @@ fn drifted_cards_are_found_with_their_places_and_written_again() {
     };
     check(
         &edit("goal: Read two cards", "goal: Read one card"),
-        &["`goal`: the contract says `Read two cards`"],
+        &["`goal`: the contract has `Read two cards`"],
     );
     check(
         &edit("    - src/types.rs\n", "    - src/types.rs\n    - src/more.rs\n"),

@@ -143,7 +143,7 @@ fn a_removed_step_leaves_no_gap() {
             task_ix: 0,
             detach: false,
         },
-        "task `0` cannot go, as others depend on it: `1`, `2`",
+        "task `0` cannot be removed: these depend on it: `1`, `2`",
     );
     let new = attempt(
         RAWKO,

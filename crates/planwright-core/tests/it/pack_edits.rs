@@ -415,7 +415,7 @@ fn removing_a_task_removes_its_card_and_its_empty_wave() {
     check_refused(
         &pack(BULLETS),
         &only,
-        "task `T001` cannot go, as others depend on it: `T003`",
+        "task `T001` cannot be removed: these depend on it: `T003`",
     );
 }
 

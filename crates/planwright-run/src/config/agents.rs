@@ -196,7 +196,7 @@ impl Assembly {
                 }
                 [] => continue,
             };
-            let help = "leave one of them out: who comes last has no fallback";
+            let help = "remove one of them: the last agent has no fallback";
             self.find_fault(
                 place,
                 Diagnostic::new(&CONFIG_VALUE, place.span, message).with_help(help),
@@ -282,7 +282,7 @@ fn misplaced(agent: &Agent) -> Vec<CommandProblem> {
                 _ if !PLACEHOLDERS.contains(&name) => (format!("`{{{name}}}` stands for nothing"), meant(name)),
                 _ if script == Some(ix) => (
                     format!("`{{{name}}}` would become part of a script of the shell"),
-                    "give it to the script as a word after it (`$0`, `$1`, …), or use PLANWRIGHT_TASK and its like"
+                    "pass it to the script as an argument (`$0`, `$1`, …), or use variables like PLANWRIGHT_TASK"
                         .to_owned(),
                 ),
                 "prompt" if agent.prompt != Channel::Argument => (

@@ -23,7 +23,7 @@ pub fn help(command: &str, table: &str) -> String {
     };
     let names: Vec<&str> = installed.iter().map(|preset| preset.name).collect();
     format!(
-        "installed: {}. Name one: {command} --agent {}, or for good in planwright.toml:\n\n    [{table}]\n    agent = \"{}\"",
+        "installed: {}. Name one: {command} --agent {}, or set it in planwright.toml:\n\n    [{table}]\n    agent = \"{}\"",
         names.join(", "),
         best.name,
         best.name

@@ -48,7 +48,7 @@ impl DoctorFinding {
 
     pub(super) fn not_writable(folder: &Path, why: &str) -> Self {
         let message = format!("`{}` cannot be written to: {why}", folder.display());
-        let help = "let yourself write there: plans can be read, but not changed, until then";
+        let help = "make it writable: until then plans can be read, but not changed";
         error("state-not-writable", message, help).at(folder)
     }
 
@@ -104,17 +104,17 @@ impl DoctorFinding {
     pub(super) fn torn_journal(path: &Path, n_bytes: u64) -> Self {
         let torn = count(n_bytes, "byte");
         let message = format!(
-            "the end of the journal `{}` was never finished ({torn})",
+            "the last record of the journal `{}` is incomplete ({torn})",
             path.display()
         );
-        let help = "nothing is lost: it was never acknowledged, and the next change of that plan cuts it off";
+        let help = "no change is lost: the record was never confirmed, and the next change of the plan removes it";
         warning("journal-torn", message, help).at(path)
     }
 
     pub(super) fn orphan_journal(path: &Path, plan: &str) -> Self {
         let path_words = path.display();
-        let message = format!("the journal `{path_words}` is of `{plan}`, which is gone");
-        let help = format!("put the plan back to go on with its history, or remove the history: `rm {path_words}`");
+        let message = format!("the journal `{path_words}` is of `{plan}`, which does not exist");
+        let help = format!("restore the plan to continue its history, or remove the history: `rm {path_words}`");
         warning("journal-orphan", message, help).at(path)
     }
 
@@ -141,7 +141,7 @@ impl DoctorFinding {
 
     pub(super) fn points_nowhere(path: &Path, what: &str) -> Self {
         let help = format!(
-            "point it at a plan that is there (`planwright check {}` may know which), or remove it",
+            "name an existing plan in it (see `planwright check {}`), or remove it",
             path.display()
         );
         warning("points-nowhere", format!("`{}`: {what}", path.display()), help).at(path)
@@ -193,12 +193,12 @@ impl DoctorFinding {
     }
 
     pub(super) fn no_agent() -> Self {
-        let message = "no agent is configured: `planwright run` would not know which one to start";
+        let message = "no agent is configured: `planwright run` needs one";
         error("no-agent", message, no_agent::help("planwright run", "run"))
     }
 
     pub(super) fn no_verification() -> Self {
-        let message = "nothing verifies tasks: one is done when its agent says so";
+        let message = "no command verifies tasks: a task is done when its agent reports success";
         let help = "name the command that tests your work in planwright.toml: `[verify]`, `every = [[\"make\", \"test\"]]`; \
                     `planwright init --print` prints what it finds";
         warning("no-verification", message, help)
@@ -230,8 +230,8 @@ impl DoctorFinding {
     }
 
     pub fn unfinished_git(what: &str) -> Self {
-        let message = format!("git is in the middle of something: {what}");
-        warning("git-unfinished", message, "finish it, or end it with git's own --abort")
+        let message = format!("git has an unfinished operation: {what}");
+        warning("git-unfinished", message, "finish it, or abort it with git")
     }
 
     pub(super) fn no_git() -> Self {

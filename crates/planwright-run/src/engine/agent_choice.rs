@@ -54,7 +54,7 @@ pub(super) fn choose_agents(request: &RunRequest<'_>, plan: &Plan, wanted: &[boo
     }
     for hint in ignored_hints.iter().take(5) {
         choice.remarks.push(format!(
-            "no agent is called `{}`, as tasks ask for: others take them",
+            "there is no agent `{}`, which tasks ask for: the default agent takes them",
             visible(hint)
         ));
     }
@@ -102,7 +102,7 @@ fn missing_fallbacks(config: &Config, takers: &BTreeSet<&String>, root: &Path) -
     let missing = agents.filter(|agent| agent.find_program(root).is_none());
     let words = |agent: &Agent| {
         format!(
-            "`{}` is to take the place of others, and its program `{}` is not there: it is left out",
+            "the program `{1}` of the fallback `{0}` was not found: it is left out",
             agent.name,
             agent.program()
         )
@@ -123,12 +123,12 @@ fn no_agent_for(config: &Config, task: &str) -> RunError {
     if let [first, ..] = own.as_slice() {
         return RunError::NoAgent {
             message: format!(
-                "there are {} agents, and nothing says which of them takes `{}`",
+                "there are {} agents, and none is chosen for `{}`",
                 own.len(),
                 visible(task)
             ),
             help: format!(
-                "name one with --agent NAME ({}), or for good in planwright.toml:\n\n    [run]\n    agent = \"{first}\"",
+                "name one with --agent NAME ({}), or set it in planwright.toml:\n\n    [run]\n    agent = \"{first}\"",
                 own.join(", ")
             ),
         };

@@ -87,6 +87,7 @@ impl Baseline<'_> {
             // A result that cannot be saved is computed again.
             known.write(&known_path);
         }
+        refuse_failed_setup(&receipts[..base.setup.len().min(receipts.len())])?;
         if receipts.iter().all(verify::passed) {
             if let Some(slot) = &base.slot {
                 slot.keep_caches().ok();
@@ -211,6 +212,25 @@ fn refuse_unstarted(checks: &[Check], receipts: &[Receipt]) -> Result<(), RunErr
     Err(RunError::refused(
         format!("could not start `{}`: {why}", command_line(&receipt.command)),
         "no agent was started. Install it, or correct [verify] in planwright.toml",
+    ))
+}
+
+/// Refuses to start if a command that prepares checkouts failed: it would fail for every task.
+fn refuse_failed_setup(receipts: &[Receipt]) -> Result<(), RunError> {
+    let failed: Vec<Receipt> = receipts
+        .iter()
+        .filter(|receipt| !verify::passed(receipt))
+        .cloned()
+        .collect();
+    if failed.is_empty() {
+        return Ok(());
+    }
+    Err(RunError::refused(
+        format!(
+            "setup failed before the first attempt\n\n{}",
+            failed_commands(&failed).trim_end()
+        ),
+        "no agent was started. Correct `run.setup` in planwright.toml; `setup = []` in [run] turns setup off",
     ))
 }
 

@@ -72,6 +72,24 @@ pub fn branch_preview(request: &RunRequest<'_>, snapshot: &PlanSnapshot) -> Opti
     }
 }
 
+/// Refuses a run whose checkouts cannot be made, as its start would.
+pub fn refuse_unusable_checkouts(request: &RunRequest<'_>, prepared: &PreparedRun) -> Result<(), RunError> {
+    let Ok(Some(repository)) = Repository::around(&prepared.snapshot.place().root) else {
+        return Ok(());
+    };
+    if prepared.isolation.mode != IsolationMode::Checkouts {
+        return Ok(());
+    }
+    const HELP: &str = "name another folder in your own configuration file: run.checkouts; \
+                        or have tasks share the folder: --isolation shared";
+    let home = CheckoutHome::of(request.config.run.checkouts.folder.as_deref(), &repository);
+    let home = home.map_err(|error| RunError::refused(error.to_string(), HELP))?;
+    home.probe().map_err(|error| {
+        let folder = home.folder().display();
+        RunError::refused(format!("checkouts cannot be made in `{folder}`: {error}"), HELP)
+    })
+}
+
 /// Refuses a run whose branch cannot be used, as its start would.
 pub fn refuse_branch_in_use(request: &RunRequest<'_>, prepared: &PreparedRun) -> Result<(), RunError> {
     let snapshot = &prepared.snapshot;
@@ -195,7 +213,7 @@ pub(super) fn start_words(name: &str, start: &BranchStart) -> String {
 /// Returns the error for a run that cannot have checkouts.
 pub(super) fn failed(error: GitError) -> RunError {
     let help = match &error {
-        GitError::Locked { .. } => "no agent was started; run again when nothing is locked any more",
+        GitError::Locked { .. } => "no agent was started; run again when the lock is gone",
         _ => "have tasks share the folder: --isolation shared",
     };
     RunError::refused(

@@ -106,7 +106,7 @@ pub(super) fn admit(
             });
         }
         return Admission::Waits(format!(
-            "it waits for the budget: what an attempt costs is known when the first one has ended (run.budget.{setting})"
+            "it waits for the budget: the cost of an attempt is unknown until the first one has ended (run.budget.{setting})"
         ));
     };
     let lacks_cost = free_cost.is_some_and(|free| estimate.cost > free + TOLERANCE);

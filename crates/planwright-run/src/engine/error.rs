@@ -35,7 +35,7 @@ pub enum RunError {
     NoSuchTask { name: String, known: Vec<String> },
     #[error("{}", running(.live.as_ref()))]
     Running { live: Option<LiveRun> },
-    #[error("the plan could not be brought up to date")]
+    #[error("the plan file could not be updated")]
     Revise(Box<ReviseError>),
     #[error(transparent)]
     Log(#[from] JournalError),
@@ -99,7 +99,7 @@ impl RunError {
             ),
             RunError::Errors(_) => "fix them first: `planwright check` shows them".to_owned(),
             RunError::OtherConfig { .. } => {
-                "run it again: it continues with that; --accept-config takes the new one".to_owned()
+                "run it again: it continues with that configuration; --accept-config uses the new one".to_owned()
             }
             RunError::NoSuchTask { .. } => "`planwright show` lists the tasks".to_owned(),
             RunError::Running { .. } => {
@@ -107,7 +107,7 @@ impl RunError {
             }
             RunError::Log(error) => error.help().to_owned(),
             RunError::Io { .. } => {
-                "look whether there is room on the disk, and whether you may write there; then run again".to_owned()
+                "check that there is space on the disk, and that you may write there; then run again".to_owned()
             }
             RunError::Load(error) => error.help().to_owned(),
             RunError::Revise(_) => String::new(),

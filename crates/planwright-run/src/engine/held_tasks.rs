@@ -7,7 +7,7 @@ use super::PlanSnapshot;
 use super::recovery::{Recovered, UnownedTask};
 use crate::claims::{Claim, ClaimHolder, Claims};
 use crate::clock::{self, to_the_second};
-use crate::shell::argument;
+use crate::shell::task_command;
 use crate::store::history;
 use crate::user::owner_here;
 
@@ -42,12 +42,12 @@ impl HeldTask {
         let claim = claims.on(name).cloned();
         let plan = snapshot.path().to_string_lossy();
         let take_over = match claim.as_ref().is_some_and(is_of_another) {
-            true => " --take-over --note \"…\"",
+            true => "--take-over --note \"…\"",
             false => "",
         };
         HeldTask {
             task,
-            release: format!("planwright reset {} -p {}{take_over}", argument(name), argument(&plan)),
+            release: task_command("reset", name, &plan, take_over),
             name: name.to_owned(),
             claim,
         }

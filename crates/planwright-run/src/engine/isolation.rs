@@ -63,7 +63,7 @@ pub(super) fn choose(
     let dirt = found.dirt(&|path| own.contains(path)).map_err(refused)?;
     if !dirt.is_empty() && !request.options.flags.include_uncommitted {
         remarks.push(format!(
-            "uncommitted work is left out: {}; --include-uncommitted has tasks see it",
+            "uncommitted work is left out: {}; --include-uncommitted includes it",
             listed(&dirt)
         ));
     }
@@ -128,8 +128,8 @@ fn repository_of(snapshot: &PlanSnapshot) -> Result<Result<Repository, &'static 
                     format!("install git; or {SHARE}"),
                 ),
                 Some(_) => RunError::refused(
-                    "there is a `.git` here, and git does not take it for a repository",
-                    format!("see what `git status` says; or {SHARE}"),
+                    "there is a `.git` here that git does not accept as a repository",
+                    format!("see `git status`; or {SHARE}"),
                 ),
             });
         }

@@ -29,7 +29,7 @@ mod state_links;
 mod status_updates;
 mod user_command;
 
-pub use branch_choice::{branch_preview, refuse_branch_in_use};
+pub use branch_choice::{branch_preview, refuse_branch_in_use, refuse_unusable_checkouts};
 pub use error::RunError;
 pub use held_tasks::HeldTask;
 pub use isolation::{Isolation, undo_unfinished_move};

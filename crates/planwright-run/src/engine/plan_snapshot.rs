@@ -300,7 +300,7 @@ impl PlanSnapshot {
                 self.keys.iter().filter(|own| *own == key).count() > 1 || !known.contains_key(key.as_str());
             if is_ambiguous {
                 return Err(format!(
-                    "it cannot be told which task is the one that was `{}`",
+                    "the task that was `{}` cannot be identified",
                     old.name(task as u32)
                 ));
             }

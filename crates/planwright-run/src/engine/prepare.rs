@@ -131,7 +131,7 @@ pub fn prepare(request: &RunRequest<'_>) -> Result<PreparedRun, RunError> {
 fn unverified_remark(request: &RunRequest<'_>) -> Option<RemarkRecord> {
     let rules = &request.config.verify;
     let is_verified = rules.has_rules() || rules.allow_plan_commands || request.options.flags.allow_plan_commands;
-    let text = "nothing verifies the tasks: each is done when its agent reports success. [verify] in planwright.toml names commands";
+    let text = "no command verifies the tasks: each is done when its agent reports success. Add commands to [verify] in planwright.toml";
     (!is_verified).then(|| RemarkRecord::new(text))
 }
 

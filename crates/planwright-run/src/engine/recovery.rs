@@ -469,8 +469,6 @@ fn damaged(path: &Path, offset: usize, what: &str) -> RunError {
             "the log of the last run is damaged at byte {offset}: {what} (`{}`)",
             path.display()
         ),
-        help: format!(
-            "what the plan file says still holds. Move the log away and run again: mv {folder} {folder}.damaged"
-        ),
+        help: format!("the plan file is still valid. Move the log away and run again: mv {folder} {folder}.damaged"),
     }
 }

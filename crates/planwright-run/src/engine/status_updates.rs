@@ -85,6 +85,7 @@ impl StatusUpdate {
 /// Returns a receipt for the history of the plan. The log of the run has the output.
 fn without_output(receipt: &Receipt) -> Receipt {
     Receipt {
+        is_setup: false,
         tail: String::new(),
         ..receipt.clone()
     }
@@ -258,7 +259,7 @@ pub(super) fn why(error: &ReviseError) -> String {
         ReviseError::NoSuchTask { name, .. } | ReviseError::DoubtfulPlan { name } => {
             format!("there is no task `{name}` any more")
         }
-        ReviseError::SeveralTasks { name, .. } => format!("several tasks are called `{name}` now"),
+        ReviseError::SeveralTasks { name, .. } => format!("several tasks have the id `{name}` now"),
         ReviseError::NothingReady
         | ReviseError::NothingToUndo
         | ReviseError::UndoDuringRun { .. }

@@ -28,7 +28,7 @@ pub enum GitError {
     Failed { command: String, reason: String },
     #[error("`{command}` left something out: {warning}")]
     Warned { command: String, warning: String },
-    #[error("`{}` is not the checkout that was made for the task: it was removed or replaced", .0.display())]
+    #[error("`{}` is not the checkout of the task: it was removed or replaced", .0.display())]
     LostCheckout(PathBuf),
     #[error("there is a git repository inside the checkout, in {}; its files cannot be committed", first(.0))]
     Nested(Vec<String>),
@@ -42,15 +42,15 @@ pub enum GitError {
     },
     #[error("the two branches have no commit in common")]
     Unrelated,
-    #[error("`{}` is in the middle of {operation}", .path.display())]
+    #[error("`{}` has an unfinished {operation}", .path.display())]
     Busy { path: PathBuf, operation: &'static str },
     #[error("the branch `{branch}` is checked out in `{}`: it is not moved while that is so", .path.display())]
     InUse { branch: String, path: PathBuf },
-    #[error("`{command}` failed after several tries because something of the repository is locked: {reason}")]
+    #[error("`{command}` failed after several tries: the repository is locked: {reason}")]
     Locked { command: String, reason: String },
     #[error("`{command}` was ended after {} seconds", .after.as_secs())]
     TimedOut { command: String, after: Duration },
-    #[error("`{command}` answers with more than can be read")]
+    #[error("the output of `{command}` is too large")]
     TooMuch { command: String },
     #[error("`{}` cannot be the name of {what}", .name.escape_debug())]
     BadName { name: String, what: &'static str },
@@ -58,13 +58,13 @@ pub enum GitError {
     NotAnId(String),
     #[error("there is no branch `{0}`")]
     NoBranch(String),
-    #[error("there is something at `{}` already", .0.display())]
+    #[error("`{}` exists already", .0.display())]
     Exists(PathBuf),
     #[error("there is uncommitted work in `{}`: {}", .path.display(), first(.paths))]
     NotClean { path: PathBuf, paths: Vec<String> },
-    #[error("files that are not committed are in the way, as {}; nothing was changed", first(.paths))]
+    #[error("uncommitted files would be overwritten, as {}; nothing was changed", first(.paths))]
     WouldOverwrite { paths: Vec<String> },
-    #[error("{error}; and the files that had changed by then could not be set back: {why}")]
+    #[error("{error}; and the files that it had changed could not be restored: {why}")]
     NotSetBack { error: String, why: String },
     #[error("the branch `{branch}` is not checked out any more; nothing was changed")]
     NotCheckedOut { branch: String },

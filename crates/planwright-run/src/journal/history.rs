@@ -305,6 +305,12 @@ impl History {
         None
     }
 
+    /// Returns the number of the next change, as users see it.
+    pub(crate) fn next_number(&self) -> u64 {
+        let numbers = self.changes().iter().map(|past| past.number);
+        numbers.max().unwrap_or(0) + 1
+    }
+
     pub(crate) fn next_seq(&self) -> u64 {
         self.records().next_back().map_or(1, |record| record.seq + 1)
     }
@@ -384,13 +390,6 @@ impl TextChange {
     /// are ambiguous.
     pub fn revert_around_edits(&self, text: &str) -> Option<String> {
         hunks::revert_around(text, &self.hunks, &self.around)
-    }
-
-    /// Returns a text that the change wrote and that is not in `text`.
-    pub fn missing_in(&self, text: &str) -> Option<String> {
-        let written = self.hunks.iter().map(|hunk| hunk.new.trim());
-        let mut missing = written.filter(|new| !new.is_empty() && !text.contains(new));
-        missing.next().map(str::to_owned)
     }
 
     /// Returns the text before the change; none if `text` is not the result of the change.

@@ -35,7 +35,7 @@ use crate::files::Files;
 #[derive(Debug, thiserror::Error)]
 pub enum JournalError {
     /// It was written by a later planwright, and adding to it could break it.
-    #[error("the journal `{}` has version {version}, newer than this planwright, which writes {VERSION}", .path.display())]
+    #[error("the journal `{}` has version {version}; this planwright writes {VERSION}", .path.display())]
     Newer { path: PathBuf, version: u32 },
     /// It is damaged before its end.
     #[error("the journal `{}` is damaged at byte {offset}: {what}", .path.display())]
@@ -63,6 +63,14 @@ pub enum JournalError {
 }
 
 impl JournalError {
+    /// Returns the kind of the error of the operating system, if it returned one.
+    pub(crate) fn kind(&self) -> Option<io::ErrorKind> {
+        match self {
+            JournalError::Io { source, .. } => Some(source.kind()),
+            _ => None,
+        }
+    }
+
     /// Returns the next step for the user.
     pub fn help(&self) -> &'static str {
         match self {
@@ -105,7 +113,7 @@ impl std::fmt::Display for JournalRepair {
             JournalRepair::TornTail { journal, n_bytes } => {
                 write!(
                     f,
-                    "cut what was never finished from the end of `{}` ({})",
+                    "removed an incomplete record from the end of `{}` ({})",
                     journal.display(),
                     count(*n_bytes, "byte")
                 )
@@ -120,20 +128,18 @@ impl std::fmt::Display for JournalRepair {
                 };
                 write!(f, "change {change} was interrupted; {what}")
             }
-            JournalRepair::External => {
-                f.write_str("the file was changed by something else since planwright last wrote it")
-            }
-            JournalRepair::Moved { from } => write!(f, "the plan was moved here from `{from}`; its history came along"),
+            JournalRepair::External => f.write_str("another program changed the file since planwright last wrote it"),
+            JournalRepair::Moved { from } => write!(f, "the plan was moved here from `{from}`, with its history"),
             JournalRepair::Identified { from: Some(id) } => {
                 write!(
                     f,
-                    "the plan at this path was `{id}` before; what was known of its tasks no longer counts"
+                    "the plan at this path was `{id}` before; the states of its tasks no longer apply"
                 )
             }
             JournalRepair::Identified { from: None } => f.write_str("the plan has an id now"),
-            JournalRepair::NotMarked => {
-                f.write_str("the change is made, but the journal could not be told so; the next change will see to it")
-            }
+            JournalRepair::NotMarked => f.write_str(
+                "the change is written, but the journal could not record its end; the next change records it",
+            ),
         }
     }
 }

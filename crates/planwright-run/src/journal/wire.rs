@@ -154,6 +154,9 @@ pub struct Receipt {
     /// The tree that it ran on: exactly this tree lands.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tree: Option<String>,
+    /// Whether it prepared the checkout for the commands that verify; only failed ones have receipts.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub is_setup: bool,
 }
 
 /// A change of a text.

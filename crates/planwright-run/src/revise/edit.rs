@@ -28,6 +28,7 @@ pub fn edit<'e>(
     mut edit_of: impl FnMut(&LinkedPlan, usize) -> Result<Option<Edit<'e>>, ReviseError>,
 ) -> Result<RevisedPlan, ReviseError> {
     revise(target, verb, |pending| {
+        pending.refuse_broken()?;
         pending.compare_states();
         match (verb, names) {
             ("remove", _) => {

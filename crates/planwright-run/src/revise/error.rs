@@ -40,8 +40,8 @@ pub enum ReviseError {
     /// The change to undo has been edited since.
     EditedSince {
         change: Box<PastChange>,
-        /// A text that the change wrote, and that the file no longer has.
-        missing: Option<String>,
+        /// The later changes that planwright made to the text, the oldest first.
+        later: Vec<PastChange>,
     },
     /// The file has changed since the editor was opened.
     ChangedMeanwhile,

@@ -83,8 +83,10 @@ pub struct RevisedPlan {
     pub plan_step: Option<PlanMove>,
     /// Its record in the journal.
     pub record: ChangeRecord,
-    /// The number of the change in the journal; none if nothing was written.
+    /// The number of the record in the journal; none if nothing was written.
     pub change: Option<u64>,
+    /// The number of the change in the plan's history; none if nothing was written.
+    pub number: Option<u64>,
     /// The bytes of the journal that were added.
     pub recorded: Range<u64>,
     /// Repairs and discoveries while the journal was opened.
@@ -102,6 +104,7 @@ pub fn transition_plan(
     policy: GatePolicy,
 ) -> Result<RevisedPlan, ReviseError> {
     revise(target, request.verb.as_str(), |pending| {
+        pending.refuse_broken()?;
         let dialect = pending.linked()?.dialect;
         let has_place = dialect.plan_machine().has(PlanVerb::Approve);
         match request.verb {

@@ -14,6 +14,7 @@ use super::error::ReviseError;
 use super::plan_states::{moved_states, names_in, states_by_name};
 use super::{ChangeTarget, RevisedPlan, TaskTransition};
 use crate::claims::Claims;
+use crate::gate::ClosedGate;
 use crate::inspect_file::open;
 use crate::journal::{ChangeRecord, History, StateChange};
 use crate::workspace::slashed;
@@ -98,10 +99,20 @@ impl<'a> PendingChange<'a> {
                 plan_step: self.plan_step,
                 record: self.change,
                 change: None,
+                number: Some(self.history.next_number()),
                 recorded: 0..0,
                 notices: Vec::new(),
                 pointer: None,
             },
+        }
+    }
+
+    /// Refuses a text with a syntax error: its tasks may be misread.
+    pub(super) fn refuse_broken(&self) -> Result<(), ReviseError> {
+        let path = self.target.path.to_string_lossy();
+        match ClosedGate::for_syntax(&self.open.inspection, &path) {
+            Some(closed) => Err(ReviseError::Closed(closed)),
+            None => Ok(()),
         }
     }
 

@@ -97,7 +97,10 @@ impl<'a> Revision<'a> {
                 self.preview_change(prepare)?;
             }
             let (draft, _) = self.draft.ok_or(Problem::NoPlan)?;
-            return Ok(draft.revised);
+            return Ok(RevisedPlan {
+                number: None,
+                ..draft.revised
+            });
         }
         let (id, verb, source) = (self.id.clone(), self.verb.clone(), self.source.clone());
         let file = PlanFile {
@@ -124,6 +127,7 @@ impl<'a> Revision<'a> {
         }
         Ok(RevisedPlan {
             change: updated.change,
+            number: updated.change.and(revised.number),
             recorded: updated.recorded,
             notices: updated.notices,
             ..revised

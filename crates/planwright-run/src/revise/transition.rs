@@ -1,7 +1,8 @@
 //! Applies a verb to tasks, judged by the table, the gates and the claims.
 
+use planwright_core::change::Problem;
 use planwright_core::convert::is_untouched_placeholder;
-use planwright_core::edit::VerbRequest;
+use planwright_core::edit::{VerbRefusal, VerbRequest};
 use planwright_core::inspect::LinkedPlan;
 use planwright_core::plan::{Plan, Readiness, RunLift, State, Verb};
 
@@ -12,7 +13,7 @@ use super::plan_states::names_in;
 use super::revision::{Revision, revise};
 use super::{ChangeTarget, RevisedPlan, TaskSelector, each_once, no_such_task, task_named};
 use crate::claims::{Claim, ClaimAuthority, Claims, NotHolder};
-use crate::gate::{Gate, GatePolicy, Gates};
+use crate::gate::{ClosedGate, Gate, GatePolicy, Gates};
 use crate::journal::{ChangeRecord, ClaimRecord, ManualVerification};
 use crate::user::owner_here;
 
@@ -124,6 +125,7 @@ impl PendingChange<'_> {
         request: &VerbRequest<'_>,
         call: &VerbCall<'_>,
     ) -> Result<(), ReviseError> {
+        self.refuse_broken()?;
         let owner = call.owner.map_or_else(owner_here, str::to_owned);
         let request = &VerbRequest {
             user: Some(&owner),
@@ -197,8 +199,24 @@ impl PendingChange<'_> {
         match results.into_iter().find_map(Result::err) {
             None => Ok(()),
             Some(ReviseError::NoSuchTask { name, .. }) => Err(no_such_task(&self.linked()?.plan, &name)),
+            Some(ReviseError::Problem(Problem::Refused(refusal @ VerbRefusal::NotReady { .. })))
+                if asked.iter().all(|(_, request)| request.verb == Verb::Done) =>
+            {
+                Err(ReviseError::Closed(unfinished_dependencies(&refusal)))
+            }
             Some(refused) => Err(refused),
         }
+    }
+}
+
+/// Returns why a task cannot be finished. `done` starts it first, and has no option to start it in spite of its dependencies.
+fn unfinished_dependencies(refusal: &VerbRefusal) -> ClosedGate {
+    ClosedGate {
+        gate: Gate::Dependencies,
+        message: format!("cannot finish: {refusal}"),
+        help: "finish those first; `planwright why TASK` shows the way; --force with --take-over finishes it anyway"
+            .to_owned(),
+        lift: RunLift::Nothing,
     }
 }
 

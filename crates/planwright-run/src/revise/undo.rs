@@ -12,11 +12,11 @@ use super::edit::live_run;
 use super::error::ReviseError;
 use super::pending_change::PendingChange;
 use super::revision::revise;
-use super::{ChangeTarget, RevisedPlan, each_once};
+use super::{ChangeTarget, RevisedPlan, TaskTransition, each_once};
 use crate::claims::{Claims, NotHolder, RUN_VERB};
 use crate::clock;
 use crate::inspect_file::open;
-use crate::journal::{PastChange, TextChange};
+use crate::journal::{ChangeOutcome, History, PastChange, StateChange, TextChange};
 use crate::user::owner_here;
 
 /// The caller of an undo.
@@ -58,6 +58,7 @@ pub fn undo(target: ChangeTarget<'_>, call: UndoCall<'_>) -> Result<(PastChange,
         Ok(())
     })?;
     let past = undone.ok_or(ReviseError::NothingToUndo)?;
+    revised.steps = revised.record.moves.iter().filter_map(transition_of).collect();
     if past.change.verb == RUN_VERB {
         let pending = pending_again(&past);
         if !pending.is_empty() {
@@ -69,6 +70,32 @@ pub fn undo(target: ChangeTarget<'_>, call: UndoCall<'_>) -> Result<(PastChange,
         }
     }
     Ok((past, revised))
+}
+
+/// Returns the effect of an undo on a task: from its state in the file before, which the text of the undone change does not have.
+fn transition_of(moved: &StateChange) -> Option<TaskTransition> {
+    let from = moved
+        .from
+        .as_deref()
+        .and_then(State::from_word)
+        .unwrap_or(State::Pending);
+    let to = State::from_word(&moved.to)?;
+    (from != to).then(|| TaskTransition {
+        task: moved.task.clone(),
+        from,
+        to,
+        cause: None,
+        attempt: None,
+    })
+}
+
+/// Returns the valid changes of the text after a change, the oldest first.
+fn changes_after(past: &PastChange, history: &History) -> Vec<PastChange> {
+    let later = history
+        .changes()
+        .iter()
+        .filter(|later| later.seq > past.seq && later.outcome == ChangeOutcome::Landed && later.change.text.is_some());
+    later.cloned().collect()
 }
 
 /// Returns the last change that can be undone. A run's starts of tasks are undone together with its later changes of them.
@@ -95,7 +122,7 @@ fn state_of(pending: &PendingChange<'_>, task: &str) -> Option<State> {
 fn take_back(pending: &mut PendingChange<'_>, past: &PastChange) -> Result<(), ReviseError> {
     if let Some(text) = &past.change.text {
         let reverted = reverted(pending, text).ok_or_else(|| ReviseError::EditedSince {
-            missing: text.missing_in(pending.open.source().as_str()),
+            later: changes_after(past, pending.history),
             change: Box::new(past.clone()),
         })?;
         pending.replace(&reverted);

@@ -12,7 +12,7 @@ use crate::store::{CreateError, create};
 
 #[derive(Debug, thiserror::Error)]
 pub enum SetupError {
-    #[error("`{}` is there already; nothing was written", .path.display())]
+    #[error("`{}` exists already; nothing was written", .path.display())]
     Exists { path: PathBuf },
     #[error(transparent)]
     NotCreated(CreateError),
@@ -21,11 +21,9 @@ pub enum SetupError {
 impl SetupError {
     pub fn help(&self) -> &'static str {
         match self {
-            SetupError::Exists { .. } => {
-                "edit it, or remove it first; `planwright doctor` says whether anything is wrong with it"
-            }
+            SetupError::Exists { .. } => "edit it, or remove it first; `planwright doctor` checks it",
             SetupError::NotCreated(CreateError::Io { source, .. }) => match source.kind() {
-                io::ErrorKind::NotADirectory => "move what is there away, and try again",
+                io::ErrorKind::NotADirectory => "move the existing file away, and try again",
                 _ => "check that you may write there and that there is space",
             },
             SetupError::NotCreated(error) => error.help(),

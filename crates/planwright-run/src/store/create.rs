@@ -35,7 +35,7 @@ impl CreateError {
         match self {
             CreateError::Exists { .. } => "nothing was written; name another file with --out, or move that one away",
             CreateError::Io { .. } => "nothing was written; check that the folder can be written to",
-            CreateError::NotConfirmed { .. } => "the file is there, and whole; look for it after a power cut",
+            CreateError::NotConfirmed { .. } => "the file is complete; check it after a power failure",
         }
     }
 }

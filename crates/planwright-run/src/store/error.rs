@@ -18,80 +18,80 @@ pub enum StoreError {
     #[error("`{}` was not changed: {attempt} called this, and an attempt cannot change its own run", .path.display())]
     InAttempt { path: PathBuf, attempt: CallingAttempt },
     /// Another process is changing the plan.
-    #[error("`{}` is being changed by another process, and stays as that process leaves it: {lock}", .path.display())]
+    #[error("`{}` is being changed by another process: {lock}", .path.display())]
     Locked {
         path: PathBuf,
         /// The holder of the lock, and how long this process waited.
         lock: LockError,
     },
     /// A run works on the plan.
-    #[error("a run works on `{}` (process {pid}), and it stays where it is", .path.display())]
+    #[error("a run works on `{}` (process {pid}): it was not moved", .path.display())]
     BeingRun { path: PathBuf, pid: u32 },
     /// Its journal cannot be used.
-    #[error("{}; `{}` is as it was", with_reason(.journal), .path.display())]
+    #[error("{}; `{}` was not changed", with_reason(.journal), .path.display())]
     Journal { path: PathBuf, journal: JournalError },
     /// Its history cannot be read.
     #[error("the history of `{}` cannot be read: {}", .path.display(), with_reason(.journal))]
     History { path: PathBuf, journal: JournalError },
     /// Its file has other hard links, which would keep the old text.
-    #[error("`{}` is one of {n_links} hard links to one file, and replacing it would part it from the others", .path.display())]
+    #[error("`{}` is one of {n_links} hard links to one file, and replacing it would separate it from the other names", .path.display())]
     HardLinked {
         path: PathBuf,
         /// The number of hard links.
         n_links: u64,
     },
     /// It is write-protected, which a rename would not check.
-    #[error("`{}` is write-protected, and is as it was", .path.display())]
+    #[error("`{}` is write-protected, and was not changed", .path.display())]
     Protected { path: PathBuf },
     /// The folder of its history is no folder.
-    #[error("there is no place for the history of `{}`, which is as it was", .path.display())]
+    #[error("there is no place for the history of `{}`, which was not changed", .path.display())]
     NoStateFolder {
         path: PathBuf,
         #[source]
         source: io::Error,
     },
     /// It holds bytes that are not UTF-8, which would be lost.
-    #[error("`{}` is not UTF-8, and writing it would lose the bytes that are not; it is as it was", .path.display())]
+    #[error("`{}` is not UTF-8, and was not changed: writing it would lose bytes", .path.display())]
     NotUtf8 { path: PathBuf },
     /// A file without a journal has changed since it was read.
-    #[error("`{}` was changed by another process in the meantime", .path.display())]
+    #[error("another process changed `{}`", .path.display())]
     Changed { path: PathBuf },
     /// A program that takes no lock kept changing it.
     #[error("`{}` keeps being changed by another process; nothing was written", .path.display())]
     Changing { path: PathBuf },
     /// The disk is full.
-    #[error("there is no space left to write `{}`; it is as it was", .path.display())]
+    #[error("there is no space left to write `{}`; it was not changed", .path.display())]
     Full {
         path: PathBuf,
         #[source]
         source: io::Error,
     },
     /// The folder of the plan or of its journal is not writable.
-    #[error("`{}` cannot be replaced: its folder or `.planwright` may not be written to; it is as it was", .path.display())]
+    #[error("`{}` cannot be replaced, and was not changed: its folder or `.planwright` is not writable", .path.display())]
     ReadOnly {
         path: PathBuf,
         #[source]
         source: io::Error,
     },
     /// The operating system returned another error.
-    #[error("`{}` cannot be written; it is as it was", .path.display())]
+    #[error("`{}` cannot be written; it was not changed", .path.display())]
     Io {
         path: PathBuf,
         #[source]
         source: io::Error,
     },
     /// The new path exists.
-    #[error("`{to}` is there already; `{}` is as it was", .path.display())]
+    #[error("`{to}` exists already; `{}` was not changed", .path.display())]
     Occupied {
         path: PathBuf,
         /// The new path, from the root of the workspace.
         to: String,
     },
     /// The plan is a link.
-    #[error("`{}` is a symbolic link to a plan; both are as they were", .path.display())]
+    #[error("`{}` is a symbolic link to a plan; neither was changed", .path.display())]
     Link { path: PathBuf },
     /// A link in the new path leads out of the workspace.
-    #[error("`{to}` would lie outside of the workspace, by a link on the way; `{}` is as it was", .path.display())]
+    #[error("`{to}` is outside of the workspace, by a link in its path; `{}` was not changed", .path.display())]
     Outside {
         path: PathBuf,
         /// The new path, from the root of the workspace.
@@ -200,11 +200,11 @@ impl StoreError {
                 "nothing was written; raise the limit, or make the plan smaller"
             }
             StoreError::Changed { .. } | StoreError::Io { .. } => "nothing was written; try again",
-            StoreError::Unconfirmed { .. } => "look at it after a power cut: it holds the old text or the new one",
+            StoreError::Unconfirmed { .. } => "check it after a power failure: it has the old text or the new one",
             StoreError::Occupied { .. } => "nothing is overwritten; give one of the two another name, and try again",
             StoreError::Link { .. } => "name the file that it leads to, or remove the link",
             StoreError::Outside { .. } => "remove the link, and try again",
-            StoreError::MoveNotConfirmed { .. } => "nothing is lost; look for it at both places after a power cut",
+            StoreError::MoveNotConfirmed { .. } => "check both paths after a power failure: one of them has the plan",
             StoreError::NotConfirmed { .. } => "the next change records the result; `planwright history` shows it then",
         }
     }

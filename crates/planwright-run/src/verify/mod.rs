@@ -154,6 +154,7 @@ pub fn folder(root: &Path, plan: &Plan, task_ix: usize) -> Result<PathBuf, Folde
 /// Returns the receipt of a command that ran.
 pub fn receipt(check: &Check, ended: &EndedProcess, log: &Path, commit: Option<String>) -> Receipt {
     Receipt {
+        is_setup: false,
         command: check.command.arguments(),
         exit: exit_words(ended),
         milliseconds: u64::try_from(ended.duration.as_millis()).unwrap_or(u64::MAX),
@@ -167,6 +168,7 @@ pub fn receipt(check: &Check, ended: &EndedProcess, log: &Path, commit: Option<S
 /// Returns the receipt of a command that could not be started: it has failed, with the reason.
 pub(crate) fn receipt_of_refusal(check: &Check, error: &StartError, commit: Option<String>) -> Receipt {
     Receipt {
+        is_setup: false,
         command: check.command.arguments(),
         exit: NOT_STARTED.to_owned(),
         milliseconds: 0,
@@ -180,6 +182,7 @@ pub(crate) fn receipt_of_refusal(check: &Check, error: &StartError, commit: Opti
 /// Returns the receipt of a command without a folder to run in: it has failed, with the reason.
 pub(crate) fn not_run(check: &Check, error: &FolderError) -> Receipt {
     Receipt {
+        is_setup: false,
         command: check.command.arguments(),
         exit: NOT_STARTED.to_owned(),
         digest: Digest::of("").to_string(),

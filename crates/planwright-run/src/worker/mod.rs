@@ -231,7 +231,7 @@ pub enum EndCause {
 
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    #[error("there is no program to start")]
+    #[error("no program is given")]
     NoProgram,
     #[error("a process with the key {0} is still running")]
     KeyInUse(u64),

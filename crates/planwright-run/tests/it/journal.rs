@@ -93,7 +93,7 @@ fn damage_before_sound_records_is_refused_with_its_place() {
         matches!(cause, JournalError::Corrupt { offset, .. } if *offset == lines[1]),
         "{error}"
     );
-    assert!(error.to_string().contains("is as it was"), "{error}");
+    assert!(error.to_string().contains("was not changed"), "{error}");
     assert!(error.help().contains("backup"));
     assert_eq!(workspace.text(), before);
     assert_eq!(std::fs::read(&journal).expect("read"), damaged, "nothing was cut");

@@ -74,6 +74,7 @@ impl Random {
 
     fn receipts(&mut self) -> Vec<Receipt> {
         let receipt = Receipt {
+            is_setup: false,
             command: vec!["cargo".to_owned(), "test".to_owned()],
             exit: if self.yes() { "exit 0" } else { "exit 1" }.to_owned(),
             tail: "an end".to_owned(),

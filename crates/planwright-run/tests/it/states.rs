@@ -53,6 +53,7 @@ fn finished(task: &str, attempt: u32, outcome: &str) -> RunEvent {
 
 fn verified(task: &str, attempt: u32, passed: bool, n_receipts: usize) -> RunEvent {
     let receipt = Receipt {
+        is_setup: false,
         command: vec!["cargo".to_owned(), "test".to_owned()],
         exit: if passed { "exit 0" } else { "exit 101" }.to_owned(),
         ..Receipt::default()

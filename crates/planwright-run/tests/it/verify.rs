@@ -490,6 +490,7 @@ fn verified(task: &str) -> ManualVerification {
         passed: true,
         waived: false,
         receipts: vec![Receipt {
+            is_setup: false,
             command: vec!["true".to_owned()],
             exit: "exit 0".to_owned(),
             milliseconds: 3,

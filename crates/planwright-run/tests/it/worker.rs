@@ -248,7 +248,7 @@ fn a_program_that_cannot_start_is_named() {
     spec.environment = vec![("PATH".into(), "/nowhere:/bin".into())];
     assert_eq!(message(&spec), "the program `no-such-agent` was not found on `PATH`");
     assert_eq!(message(&other.program(&["./x"])), "the program `./x` was not found");
-    assert_eq!(message(&other.program(&[])), "there is no program to start");
+    assert_eq!(message(&other.program(&[])), "no program is given");
     assert!(message(&other.program(&[""])).starts_with("the program `` was not found"));
     let mut spec = other.program(&["true"]);
     spec.folder = "/no/such/folder".into();

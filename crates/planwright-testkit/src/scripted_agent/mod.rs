@@ -33,7 +33,7 @@ pub fn run(wire: Wire, url: &str, prompt: &str, folder: &Path, out: &mut dyn Wri
             Err(failure) => return voice.failed(&failure),
         }
     }
-    voice.failed(&ModelFailure::Unreachable("it went round in circles".to_owned()))
+    voice.failed(&ModelFailure::Unreachable("it was in a loop".to_owned()))
 }
 
 /// Uses a tool, and returns the result, and whether it is an error.

@@ -178,9 +178,9 @@ impl FaultTrial<'_> {
         if came.status == Some(0) && !self.is_after(&now) {
             return Err((Harm::Lost, format!("it was acknowledged:\n{}\n{now:#?}", came.text)));
         }
-        // If the plan never changes, "it is as it was" proves nothing.
-        let says_untouched =
-            (came.text.contains("is as it was") && !self.is_plan_alone()) || came.text.contains("nothing was written");
+        // If the plan never changes, "it was not changed" proves nothing.
+        let says_untouched = (came.text.contains("was not changed") && !self.is_plan_alone())
+            || came.text.contains("nothing was written");
         if came.status != Some(0) && has_landed && says_untouched && !self.has_landed(&self.seen.before) {
             return Err((Harm::Untrue, came.text.clone()));
         }

@@ -48,8 +48,10 @@ pub struct ChangeReport {
     pub plan: String,
     pub verb: String,
     pub written: bool,
-    /// The number of the change in the plan's history; null if nothing was written.
+    /// The number of the record in the journal, which claims use; null if nothing was written.
     pub change: Option<u64>,
+    /// The number of the change in the plan's history; null if nothing was written.
+    pub number: Option<u64>,
     /// The tasks that the verb names; for `add` the new one.
     pub names: Vec<String>,
     pub tasks: Vec<TaskMoveReport>,
@@ -144,6 +146,7 @@ impl ChangeReport {
         ChangeReport {
             written: revised.change.is_some(),
             change: revised.change,
+            number: revised.number,
             names: names.to_vec(),
             tasks: steps.collect(),
             plan_status: revised.plan_step.as_ref().map(|step| PlanMoveReport {
@@ -288,8 +291,8 @@ pub fn plan_words(revised: &RevisedPlan) -> ChangeWords {
         line.trim_end().to_owned()
     });
     let approval = revised.record.approval.map(|is_approved| match is_approved {
-        true => "the plan is approved: its tasks may be worked on".to_owned(),
-        false => "the plan is not approved: none of its tasks may be worked on".to_owned(),
+        true => "the plan is approved: its tasks can be started".to_owned(),
+        false => "the plan is not approved: none of its tasks can be started".to_owned(),
     });
     match line.or(approval) {
         Some(line) => ChangeWords::new(line.clone(), format!("dry run: {line}")),

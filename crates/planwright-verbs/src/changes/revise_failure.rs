@@ -16,7 +16,7 @@ use planwright_run::layout::PlanPlace;
 use planwright_run::review::waiting_tasks;
 use planwright_run::revise::ReviseError;
 use planwright_run::runs::holder;
-use planwright_run::shell::{argument, with_pack, with_plan};
+use planwright_run::shell::{argument, task_command, with_pack, with_plan};
 use planwright_run::store::load;
 
 use crate::failure::{Drawn, Evidence, Failure, Result};
@@ -34,7 +34,7 @@ pub fn revise_failure(found: &FoundPlan, error: &ReviseError) -> Failure {
         ReviseError::SeveralTasks { name, lines } => several_tasks(name, lines),
         ReviseError::NothingReady => Failure::problem(
             "no task is ready to be started",
-            "`planwright show` says what each one waits for",
+            "`planwright show` lists what each task waits for",
         ),
         ReviseError::Closed(closed) => {
             let help = with_plan(&closed.help, &found.path.to_string_lossy());
@@ -51,9 +51,8 @@ pub fn revise_failure(found: &FoundPlan, error: &ReviseError) -> Failure {
         ReviseError::EditDuringRun { task, pid } => Failure::problem(
             format!("a run is working on `{}` (process {pid})", shown_name(task)),
             format!(
-                "wait until its attempt has ended; or end the attempt: `planwright reset {} -p {} --take-over --note \"…\"`",
-                argument(task),
-                argument(&found.path.to_string_lossy())
+                "wait until its attempt has ended; or end the attempt: `{}`",
+                task_command("reset", task, &found.path.to_string_lossy(), "--take-over --note \"…\"")
             ),
         ),
         ReviseError::NothingToUndo => Failure::problem(
@@ -65,7 +64,7 @@ pub fn revise_failure(found: &FoundPlan, error: &ReviseError) -> Failure {
             "another process changed the plan while it was in the editor",
             "compare your text with the plan file, and edit it again",
         ),
-        ReviseError::EditedSince { change, missing } => edited_since(change, missing.as_deref()),
+        ReviseError::EditedSince { change, later } => edited_since(found, change, later),
         ReviseError::ProblemInText { problem, source } => {
             let evidence = Evidence {
                 path: found.path.to_string_lossy().into_owned(),
@@ -82,17 +81,55 @@ pub fn revise_failure(found: &FoundPlan, error: &ReviseError) -> Failure {
     }
 }
 
-/// Returns that a change cannot be taken back because of a later edit.
-fn edited_since(change: &PastChange, missing: Option<&str>) -> Failure {
-    let what = format!("`{}` (change {})", printable(&change.change.verb), change.number);
-    let lost = missing.map_or_else(
-        || "the places that it changed were edited".to_owned(),
-        |missing| format!("the file does not have `{}` any more", cut(&one_line(missing), 60)),
-    );
+/// Returns that a change cannot be undone because of later ones, with the tasks that they changed.
+fn edited_since(found: &FoundPlan, change: &PastChange, later: &[PastChange]) -> Failure {
+    let path = argument(&found.path.to_string_lossy());
     Failure::problem(
-        format!("the plan has been edited since {what}, and taking that back would lose the edit: {lost}"),
-        "nothing was written; change the plan with `planwright edit`, or take it from version control",
+        format!(
+            "cannot undo {}: its part of the plan changed since: {}",
+            change_words(change),
+            later_words(later)
+        ),
+        format!(
+            "nothing was written; `planwright history {path}` lists the changes, `planwright edit {path}` edits the plan"
+        ),
     )
+}
+
+/// Returns a change with its number, as in "`move` of t1 (change 6)".
+fn change_words(change: &PastChange) -> String {
+    let tasks = match change.change.tasks.is_empty() {
+        true => String::new(),
+        false => format!(" of {}", cut(&one_line(&change.change.tasks.join(", ")), 40)),
+    };
+    format!("`{}`{tasks} (change {})", printable(&change.change.verb), change.number)
+}
+
+/// Returns the tasks that changes moved, each from its first state to its last, and the changes that moved none.
+fn later_words(later: &[PastChange]) -> String {
+    const MOST: usize = 4;
+    let mut moved: Vec<(&str, &str, &str)> = Vec::new();
+    let mut words = Vec::new();
+    for past in later {
+        if past.change.moves.is_empty() {
+            words.push(change_words(past));
+        }
+        for change in &past.change.moves {
+            let from = change.from.as_deref().unwrap_or("pending");
+            match moved.iter_mut().find(|(task, ..)| *task == change.task) {
+                Some((.., to)) => *to = &change.to,
+                None => moved.push((&change.task, from, &change.to)),
+            }
+        }
+    }
+    let states = moved.iter().filter(|(_, from, to)| from != to);
+    let states = states.map(|(task, from, to)| format!("status of {}: {from} → {to}", shown_name(task)));
+    let words: Vec<String> = states.chain(words).collect();
+    match words.len() {
+        0 => "an editor or another program edited the file".to_owned(),
+        n if n > MOST => format!("{}; and {} more", words[..MOST].join("; "), n - MOST),
+        _ => words.join("; "),
+    }
 }
 
 /// Returns that a change is refused by the plan itself.
@@ -134,14 +171,11 @@ fn help_of(problem: &Problem, found: &FoundPlan) -> String {
 fn not_theirs(found: &FoundPlan, name: &str, why: &NotHolder) -> Failure {
     let task = shown_name(name);
     let take_over = "--take-over --note \"…\" takes it over";
-    let of_task = |verb: &str| {
-        let path = found.path.to_string_lossy();
-        format!("planwright {verb} {} -p {}", argument(name), argument(&path))
-    };
+    let reset = task_command("reset", name, &found.path.to_string_lossy(), "--take-over --note \"…\"");
     match why {
         NotHolder::HeldAgainst(claim) => Failure::problem(
             format!("`{task}` is not yours: {}", held_by(claim)),
-            format!("take it over first: `{} --take-over --note \"…\"`", of_task("reset")),
+            format!("take it over first: `{reset}`"),
         ),
         NotHolder::Held(claim) => Failure::problem(format!("`{task}` is not yours: {}", held_by(claim)), take_over),
         NotHolder::OldNumber(claim) => Failure::problem(

@@ -54,6 +54,11 @@ impl<'f> EditorFile<'f> {
         &self.path
     }
 
+    /// Leaves the file: the editor may still be open.
+    pub fn leave(&self) {
+        self.is_left.set(true);
+    }
+
     /// Reads the saved text.
     pub fn load(&self) -> Result<SourceText> {
         let loaded = store::load(&self.path).map_err(|error| match error {
@@ -129,6 +134,6 @@ fn create_file(
     }
     Err(Failure::outside(
         format!("`{}` has a thousand files of this name", folder.display()),
-        "remove those that are not needed any more",
+        "remove those that you do not need",
     ))
 }

@@ -188,7 +188,7 @@ impl EditForm {
             1 => "the edited plan has an error".to_owned(),
             n => format!("the edited plan has {n} errors"),
         };
-        let help = "fix what is reported above: the plan file is as it was";
+        let help = "fix the errors above; the plan file was not changed";
         Err(EditRefusal::Text(Failure::shown(message, help, evidence)))
     }
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 use self::post_merge::after_landing;
 use crate::configuration::sound_config;
 use crate::failure::{Failure, Result};
-use crate::plans::{open_file, refuse_in_attempt};
+use crate::plans::{open_file, refuse_in_attempt, review_commands};
 use crate::run_history::{RunScope, RunStatus, judged};
 use crate::text::{count, one_line, short_commit, shown_name, some_of};
 use crate::verification::VerificationObserver;
@@ -151,24 +151,19 @@ impl Landing {
                     "planwright was ended while work landed here, and the files cannot be set back: {}",
                     with_causes(&error)
                 ),
-                "land again when that is no longer so; `git status` shows the files",
+                "fix that, and land again; `git status` shows the files",
             )
         })?;
         if let Some(undone) = undone {
             workspace.remark(&format!("note: {}", undone.words()));
         }
         let branch = repository.branch().map_err(outside)?;
-        let into = branch.ok_or_else(|| {
-            Failure::problem(
-                "no branch is checked out",
-                "check out the branch that the work is to come into",
-            )
-        })?;
+        let into = branch.ok_or_else(|| Failure::problem("no branch is checked out", "check out the target branch"))?;
         let head = repository.head().map_err(outside)?;
         let head = head.ok_or_else(|| {
             Failure::problem(
                 format!("`{into}` has no commit yet"),
-                "check out the branch that the work is to come into, with `git switch`",
+                "check out the target branch with `git switch`",
             )
         })?;
         let tip = repository.tip(&conditions.branch).map_err(outside)?;
@@ -200,7 +195,7 @@ impl Landing {
     fn is_checked_out_itself(&self) -> Failure {
         Failure::problem(
             format!("`{}` is checked out itself", self.into),
-            "check out the branch that it is to come into, with `git switch`, and land again",
+            "check out the target branch with `git switch`, and land again",
         )
     }
 
@@ -240,16 +235,12 @@ impl Landing {
             let was_reviewed = task.state == TaskState::Review || task.state == TaskState::Failed;
             was_reviewed && state_of(task) == Some(State::Failed)
         };
-        let path = argument(&self.run.header.path);
         let branch = one_line(&self.conditions.branch);
         if let Some(task) = tasks().find(is_waiting) {
             let name = shown_name(&task.task);
             return Err(Failure::problem(
                 format!("`{name}` waits for review, and its work is on `{branch}`"),
-                format!(
-                    "`planwright approve {0} -p {path}`, or `planwright reject {0} -p {path} --note \"…\"`",
-                    argument(&task.task)
-                ),
+                review_commands(&task.task, &self.run.header.path),
             ));
         }
         match tasks().find(is_rejected) {
@@ -258,7 +249,7 @@ impl Landing {
                     "`{}` was rejected, and its work is on `{branch}`",
                     shown_name(&task.task)
                 ),
-                format!("take its commit back on `{branch}` with git revert, and land again"),
+                format!("revert its commit on `{branch}` with `git revert`, and land again"),
             )),
             None => Ok(()),
         }
@@ -416,11 +407,11 @@ impl Landing {
         match target.advance_checkout(&self.head, commit, &why, &|path| self.own.contains(path)) {
             Ok(()) => Ok(()),
             Err(GitError::Moved { .. }) => Err(Failure::problem(
-                format!("`{}` has moved while the result was verified", self.into),
+                format!("`{}` moved while the result was verified", self.into),
                 "nothing was changed; land again",
             )),
             Err(GitError::NotCheckedOut { .. }) => Err(Failure::problem(
-                format!("`{}` was checked out when this began, and is not any more", self.into),
+                format!("`{}` is no longer checked out", self.into),
                 format!(
                     "nothing was changed; `git switch {}`, and land again",
                     argument(&self.into)
@@ -436,11 +427,11 @@ impl Landing {
             )),
             Err(error @ GitError::NotSetBack { .. }) => Err(Failure::problem(
                 format!("the result cannot be checked out: {error}"),
-                "see what `git status` says; `planwright land` tries again to set the files back",
+                "see `git status`; `planwright land` tries again to restore the files",
             )),
             Err(error @ (GitError::Failed { .. } | GitError::Locked { .. })) => Err(Failure::problem(
                 format!("the result cannot be checked out: {error}"),
-                "see what `git status` says, and land again",
+                "see `git status`, and land again",
             )),
             Err(error) => Err(outside(error)),
         }
@@ -469,7 +460,7 @@ fn gone(branch: &str, state: &RunState) -> Failure {
             argument(branch),
             short_commit(commit)
         ),
-        None => "no work has landed on it: `planwright run` makes it again".to_owned(),
+        None => "no work has landed on it: `planwright run` creates it again".to_owned(),
     };
     Failure::problem(format!("there is no branch `{branch}` any more"), help)
 }
@@ -486,7 +477,7 @@ fn run_of(workspace: &Workspace, what: Option<&str>) -> Result<(SeenRun, RunStat
         Some(conditions) => Ok((run, state, conditions)),
         None => Err(Failure::problem(
             "the tasks of that run shared the folder: there is nothing to land",
-            "what they made is in the folder already",
+            "their changes are in the folder already",
         )),
     }
 }
@@ -512,7 +503,7 @@ fn newest_run(scope: &RunScope) -> Result<(SeenRun, RunState, FixedSettings)> {
     match has_run {
         true => Err(Failure::problem(
             format!("no run{} has work on a branch of its own", scope.words()),
-            "what was made in the shared folder is there already",
+            "changes in the shared folder are there already",
         )),
         false => scope.require_plan().and(Err(scope.nothing_ran())),
     }

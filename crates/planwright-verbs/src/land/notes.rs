@@ -6,7 +6,7 @@ use crate::text::{count, one_line, shown_name, some_of};
 use crate::workspace::Workspace;
 use planwright_core::plan::State;
 use planwright_run::runs::state::{TaskRun, TaskState};
-use planwright_run::shell::argument;
+use planwright_run::shell::{argument, task_command};
 
 use super::Landing;
 
@@ -22,9 +22,9 @@ impl Landing {
         let mut in_review = self.state.tasks().iter().filter(|task| task.state == TaskState::Review);
         match in_review.next() {
             Some(task) => format!(
-                "nothing to land: {} waits for review: `planwright approve {} -p {path}` lets it land",
+                "nothing to land: {} waits for review: `{}` lets it land",
                 shown_name(&task.task),
-                argument(&task.task)
+                task_command("approve", &task.task, &self.run.header.path, "")
             ),
             None => format!(
                 "nothing to land: the last run of {} has no verified work; `planwright summary -p {path}` shows why",

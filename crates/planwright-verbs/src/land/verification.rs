@@ -32,7 +32,7 @@ impl Landing {
     ) -> Result<(Vec<Receipt>, Option<CheckoutSlot>)> {
         let checks = self.checks();
         if checks.is_empty() {
-            workspace.remark("note: nothing verifies the result: no rule of [verify] in planwright.toml covers it");
+            workspace.remark("note: the result is not verified: no rule of [verify] in planwright.toml covers it");
             return Ok((Vec::new(), None));
         }
         let place = self.place();
@@ -68,7 +68,7 @@ impl Landing {
                     message.push_str(&format!("\n{}", one_line(&failed.tail)));
                 }
                 let help = format!(
-                    "nothing was changed; the result is in {}: correct what is on `{}`, or add a task to the plan, and land again",
+                    "nothing was changed; the result is in {}: fix the branch `{}`, or add a task to the plan, and land again",
                     slot.path().display(),
                     self.into
                 );

@@ -69,12 +69,12 @@ impl NamedText {
         let details: Vec<Diagnostic> = refused.to_diagnostics().into_iter().skip(1).collect();
         let help = match refused {
             ConversionRefusal::Unsound(_) => &fix_first(&self.path, &details),
-            ConversionRefusal::Invalid { .. } => "nothing was written; what the target asks for is not in this plan",
+            ConversionRefusal::Invalid { .. } => "nothing was written; the plan lacks what the target requires",
             ConversionRefusal::SameDialect(_) => "name another dialect with --to",
             ConversionRefusal::UpToDate(_) => "there is nothing to do",
             ConversionRefusal::TooManyEdges(_) => "split the plan first",
             ConversionRefusal::NoPlan | ConversionRefusal::NotWritable(_) => {
-                "`planwright check` says what the file holds"
+                "`planwright check` shows what the file is"
             }
         };
         match details.is_empty() {

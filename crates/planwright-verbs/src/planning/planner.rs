@@ -315,7 +315,7 @@ fn refused(
     };
     if let Some([text, findings]) = &kept {
         workspace.remark(&format!(
-            "what came is saved as {}, what is wrong with it as {}",
+            "the answer is kept as {}, its errors as {}",
             text.display(),
             findings.display()
         ));

@@ -14,7 +14,7 @@ use planwright_run::journal::plan_id;
 use planwright_run::layout::PlanPlace;
 use planwright_run::review::waiting_tasks;
 use planwright_run::runs::holder;
-use planwright_run::shell::{argument, with_plan};
+use planwright_run::shell::{argument, task_command, with_plan};
 use planwright_run::store::{self, PlanFile};
 use planwright_run::workspace::root_of;
 
@@ -65,6 +65,7 @@ impl PlanAccess {
             help: with_plan(&closed.help, shown),
             ..closed
         });
+        let gate = ClosedGate::for_syntax(inspection, shown).or(gate);
         let now = clock::now();
         let unproven = (0..plan.tasks().len()).filter(|_| policy.verification_required);
         let unproven = unproven.filter_map(|ix| {
@@ -94,7 +95,7 @@ impl PlanAccess {
     /// Returns why no task may be worked on, and the next step.
     pub fn gate_words(&self) -> String {
         match &self.gate {
-            Some(closed) => format!("no task may be worked on: {}; {}", closed.message, closed.help),
+            Some(closed) => format!("no task can be started: {}; {}", closed.message, closed.help),
             None => String::new(),
         }
     }
@@ -180,7 +181,7 @@ impl PlanAccess {
         }
         if self.is_interrupted(task) {
             return Some(format!(
-                "left by a run that was interrupted; it began at {since}, and `planwright run {}` continues it",
+                "left by an interrupted run since {since}; `planwright run {}` continues it",
                 argument(&self.shown)
             ));
         }
@@ -201,6 +202,7 @@ impl PlanAccess {
 
 /// Returns the commands that approve or reject a task that waits for review.
 pub fn review_commands(task: &str, path: &str) -> String {
-    let (task, path) = (argument(task), argument(path));
-    format!("`planwright approve {task} -p {path}` or `planwright reject {task} -p {path} --note \"…\"`")
+    let approve = task_command("approve", task, path, "");
+    let reject = task_command("reject", task, path, "--note \"…\"");
+    format!("`{approve}` or `{reject}`")
 }

@@ -58,6 +58,6 @@ pub fn where_runs_are(root: &Path, verb: &str) -> String {
             original.attempt,
             one_line(&argument(&original.plan.to_string_lossy()))
         ),
-        None => "`planwright run` begins one".to_owned(),
+        None => "`planwright run` starts one".to_owned(),
     }
 }

@@ -60,7 +60,7 @@ pub fn difference_lines(difference: &PlanDifference) -> Vec<String> {
         difference
             .rewired
             .iter()
-            .map(|task| format!("~ {}: depends on others", shown_name(task))),
+            .map(|task| format!("~ {}: other dependencies", shown_name(task))),
     );
     lines.extend(difference.is_reordered.then(|| "~ the order of the tasks".to_owned()));
     lines

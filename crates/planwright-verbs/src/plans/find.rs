@@ -110,7 +110,7 @@ impl PlanChoice {
 
 /// Returns the failure for a verb that needs a file, and not only its content.
 pub fn no_file(help: &str) -> Failure {
-    Failure::usage("standard input is no plan file", help)
+    Failure::usage("standard input is not a plan file", help)
 }
 
 fn without_dot(path: PathBuf) -> PathBuf {

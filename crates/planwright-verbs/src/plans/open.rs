@@ -87,7 +87,7 @@ impl OpenedPlan {
         self.inspection.plan.as_ref().ok_or_else(|| {
             Failure::shown(
                 format!("`{}` holds no plan that can be read", self.path),
-                "see `planwright check` for everything that is wrong with it",
+                "see `planwright check` for its errors",
                 Evidence {
                     path: self.path.clone(),
                     source: self.inspection.source.clone(),

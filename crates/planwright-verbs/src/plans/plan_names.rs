@@ -103,7 +103,7 @@ pub fn refuse_closed(folder: &Path) -> Result<()> {
     match closed_home(&root_of(folder)) {
         None => Ok(()),
         Some((path, error)) => Err(Failure::outside(
-            format!("`{}` cannot be looked into: {error}", from_here(&path).display()),
+            format!("`{}` cannot be read: {error}", from_here(&path).display()),
             "check that you may read it: plans are kept there",
         )),
     }
@@ -209,7 +209,7 @@ pub(super) fn only(
                 Some(typed) => workspace.with_word(typed, &likely),
                 None => workspace.with_plan(&likely),
             };
-            let mut message = "several plans fit:".to_owned();
+            let mut message = "several plans match:".to_owned();
             for path in found.iter().take(20) {
                 message.push_str(&format!("\n  {}", choice_line(path)));
             }

@@ -1,5 +1,7 @@
 //! Decides whether an argument names a plan or a task. A name of a plan takes precedence.
 
+use planwright_run::shell::{argument, task_command};
+
 use super::{FoundPlan, OpenedPlan, PlanChoice, PlanNaming, archived_plan, naming};
 use crate::failure::{Failure, Result};
 use crate::text::{cut, shown_name};
@@ -117,7 +119,7 @@ pub(crate) fn plan_xor_task(
         (PlanNaming::Whole | PlanNaming::Partly, None) => find_named(workspace, plan, what).map(|found| (found, None)),
         (PlanNaming::No, None) => Err(archived_plan(workspace, what).unwrap_or_else(|| {
             Failure::problem(
-                format!("no plan and no task is called `{}`", cut(&shown_name(what), 60)),
+                format!("there is no plan or task `{}`", cut(&shown_name(what), 60)),
                 "`planwright list` shows the plans of this workspace; a task of one of several plans needs it: -p PLAN",
             )
         })),
@@ -142,9 +144,16 @@ pub(crate) fn find_named(workspace: &Workspace, plan: &PlanChoice, name: &str) -
 }
 
 fn two_readings(what: &str, found: &FoundPlan, verb: &str) -> Failure {
-    let (name, path) = (shown_name(what), found.path.display());
+    let path = found.path.to_string_lossy();
+    let of_task = task_command(verb, what, &path, "");
     Failure::problem(
-        format!("`{name}` is the name of a plan, and that of a task of `{path}`"),
-        format!("`planwright {verb} -p {name}` means the plan, `planwright {verb} {name} -p {path}` the task"),
+        format!(
+            "`{}` is the name of a plan, and of a task of `{path}`",
+            shown_name(what)
+        ),
+        format!(
+            "`planwright {verb} -p {}` means the plan, `{of_task}` the task",
+            argument(what)
+        ),
     )
 }

@@ -20,11 +20,11 @@ pub fn task_named(linked: &LinkedPlan, name: &str) -> Result<usize> {
 pub fn several_tasks(name: &str, lines: &[usize]) -> Failure {
     let lines: Vec<String> = lines.iter().map(usize::to_string).collect();
     let message = format!(
-        "several tasks are called `{}`: those in the lines {}",
+        "several tasks have the id `{}`, in lines {}",
         one_line(name),
         lines.join(", ")
     );
-    Failure::problem(message, "give each of them an id of its own in the file")
+    Failure::problem(message, "give each task its own id in the file")
 }
 
 /// Returns that a task cannot be found because the text of the plan has syntax errors.

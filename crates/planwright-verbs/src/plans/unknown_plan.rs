@@ -22,7 +22,7 @@ pub(crate) fn unknown_plan(workspace: &Workspace, wanted: &str, user: bool) -> F
                 Some(nearest) => format!("did you mean `{}`? {listed}", shown_name(&nearest)),
                 None => listed.to_owned(),
             };
-            Failure::problem(format!("no plan is called `{wanted}`"), help)
+            Failure::problem(format!("there is no plan `{wanted}`"), help)
         })
 }
 
@@ -79,7 +79,7 @@ fn task_of_plan(workspace: &Workspace, wanted: &str, user: bool) -> Option<Failu
         .filter(|path| plans.contains(path))
         .or(plans.first())?;
     let message = format!(
-        "no plan is called `{}`: it is a task of {}",
+        "there is no plan `{}`: it is a task of {}",
         shown_name(wanted),
         shown(plan)
     );

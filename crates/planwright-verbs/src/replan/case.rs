@@ -197,7 +197,7 @@ fn refuse_form(dialect: &dyn Dialect, path: &Path) -> Result<()> {
     let path = path.display();
     if derived_by(dialect).is_some() {
         return Err(Failure::problem(
-            "this plan is derived from another document, and is not replanned by itself",
+            "this plan is derived from another document, and cannot be replanned",
             format!("change that document, then: planwright tasks regenerate {path}"),
         ));
     }
@@ -235,15 +235,15 @@ fn refuse_more(dialect: &dyn Dialect, linked: &LinkedPlan, path: &Path) -> Resul
         .is_some_and(|edits| edits.refuses_changes(&linked.plan).is_some());
     let help = match is_over {
         true => format!(
-            "it has failed; plan anew what is left: `planwright plan GOAL --dialect {}`",
+            "the plan has failed; make a new one for the rest: `planwright plan GOAL --dialect {}`",
             dialect.name()
         ),
         false => format!(
-            "try again what failed: `planwright run --retry-failed {path}`; or give it up: `planwright cancel {path}`, and plan anew"
+            "retry failed tasks: `planwright run --retry-failed {path}`; or cancel the plan: `planwright cancel {path}`, and plan anew"
         ),
     };
     Err(Failure::problem(
-        format!("the plan was replanned {MAX_VERSIONS} times, which is as often as may be"),
+        format!("the plan was replanned {MAX_VERSIONS} times, which is the limit"),
         help,
     ))
 }
@@ -262,7 +262,7 @@ fn goal_of(linked: &LinkedPlan) -> String {
     let plan = &linked.plan;
     let said = [Field::Goal, Field::Title, Field::Description];
     let said = said.into_iter().find_map(|field| plan.head_str(field));
-    said.unwrap_or("what the plan says").to_owned()
+    said.unwrap_or("the plan").to_owned()
 }
 
 /// Returns the discoveries of the agents in a plan's last run, and in the versions before it, the oldest first.

@@ -344,10 +344,10 @@ pub(crate) fn succeed(plan: &Path, versioned: &WrittenVersion, by: &str, reasoni
         let mut chain = std::iter::successors(Some(error), |error| error.source());
         let cause = chain.find(|error| error.is::<std::io::Error>());
         let cause = cause.map_or_else(String::new, |cause| format!(": {cause}"));
-        let message = format!("the new version is written, but not all of its history{cause}");
+        let message = format!("the new version is written, but its history is incomplete{cause}");
         Failure::environment(
             &std::io::Error::other(message),
-            "check that you may write to `.planwright`, and that there is room",
+            "check that you may write to `.planwright`, and that there is space",
         )
     };
     let proposals = held(plan);

@@ -5,7 +5,7 @@ use std::path::Path;
 use planwright_run::failure_line::failure_line;
 use planwright_run::runs::Receipt;
 use planwright_run::runs::state::{AttemptRun, TaskRun};
-use planwright_run::shell::{argument, command_line};
+use planwright_run::shell::{command_line, task_command};
 
 use crate::text::{fit, one_line, tame};
 
@@ -64,7 +64,11 @@ fn why_not_verified(attempt: &AttemptRun) -> Option<String> {
     let receipt = attempt.verification.receipts.iter().find(failed)?;
     let command = fit(&one_line(&command_line(&receipt.command)), MAX_COMMAND_COLUMNS);
     let said = first_useful_line(&receipt.tail).map_or_else(String::new, |said| format!(": {said}"));
-    Some(format!("`{command}` ended with {}{said}", one_line(&receipt.exit)))
+    let exit = one_line(&receipt.exit);
+    Some(match receipt.is_setup {
+        true => format!("setup failed: `{command}` of run.setup ended with {exit}{said}"),
+        false => format!("`{command}` ended with {exit}{said}"),
+    })
 }
 
 /// Guesses from the output that the fence denied an access, because the kernel records no denials. Returns it with the command that shows
@@ -84,7 +88,7 @@ pub fn denial_words(attempt: &AttemptRun) -> Option<String> {
     let denied = outputs
         .flat_map(str::lines)
         .find_map(|line| denied_path(line, folder))?;
-    let log = format!("planwright logs {} --fence", argument(&attempt.name));
+    let log = task_command("logs", &attempt.name, "", "--fence");
     Some(format!("the fence may have denied access to {denied}; see `{log}`"))
 }
 

@@ -151,7 +151,7 @@ impl<'w> RunScope<'w> {
                     .workspace
                     .with_word(wanted.unwrap_or_default(), ids.first().copied().unwrap_or_default());
                 Err(Failure::problem(
-                    format!("several runs fit: {}", ids.join(", ")),
+                    format!("several runs match: {}", ids.join(", ")),
                     format!("name one of them: `{command}`"),
                 ))
             }
@@ -271,7 +271,7 @@ pub fn unreadable_runs(error: &std::io::Error) -> Failure {
 pub fn unreadable(error: &JournalError) -> Failure {
     let help = match error {
         JournalError::Corrupt { .. } => {
-            "keep the file: `planwright events` shows the records before that place; `planwright run` says how to continue without it"
+            "keep the file: `planwright events` shows the records before that place; `planwright run` explains how to continue without it"
         }
         JournalError::Io { .. } => "check that you may read `.planwright/runs`",
         error => error.help(),

@@ -15,7 +15,7 @@ use planwright_run::review::waiting_tasks;
 use planwright_run::revise::take_states;
 use planwright_run::runs::state::RunState;
 use planwright_run::runs::{self, RunStanding};
-use planwright_run::shell::argument;
+use planwright_run::shell::{argument, task_command};
 use planwright_run::store::{self, PlanFile};
 
 /// Returns the command that continues after an ended run. The run's own record counts until another process changes the plan. An unreadable
@@ -81,7 +81,7 @@ fn way_on(path: &Path, plan: &Plan, shown: &str) -> Option<String> {
         return None;
     }
     if let Some(task) = waiting_tasks(path, plan_id(plan)).keys().next() {
-        return Some(format!("planwright approve {} -p {shown}", argument(task)));
+        return Some(task_command("approve", task, &path.to_string_lossy(), ""));
     }
     Some(match has(Status::Failed) {
         true => after_failure(plan, path),

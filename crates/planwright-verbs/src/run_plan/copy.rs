@@ -26,7 +26,10 @@ pub(super) fn copied(workspace: &Workspace, found: &FoundPlan, folder: &Path) ->
         None => workspace.remark(&format!("{shown} is a copy already: the run continues in it")),
     }
     for path in copy.left_out.iter().take(MAX_NAMED) {
-        workspace.remark(&format!("left out {}: it leads out of the workspace", path.display()));
+        workspace.remark(&format!(
+            "left out {}: it is a link out of the workspace",
+            path.display()
+        ));
     }
     if copy.left_out.len() > MAX_NAMED {
         workspace.remark(&format!("left out {} more", copy.left_out.len() - MAX_NAMED));

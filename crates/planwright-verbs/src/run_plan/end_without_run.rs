@@ -6,7 +6,7 @@ use planwright_core::schedule::Job;
 use planwright_run::clock;
 use planwright_run::engine::{PreparedRun, Preview, RunRequest};
 use planwright_run::revise::{ChangeTarget, TaskSelector, transition};
-use planwright_run::shell::argument;
+use planwright_run::shell::{argument, task_command};
 
 use super::request::RunPlanRequest;
 use crate::failure::Exit;
@@ -106,13 +106,17 @@ impl RemainingTasks<'_> {
         }
         if let (Some(&task), true) = (self.waiting.first(), self.prepared.held.is_empty()) {
             workspace.remark(&format!(
-                "help: `planwright why {} -p {}` shows what it waits for",
-                one_line(&argument(snapshot.name(task))),
-                one_line(&path)
+                "help: `{}` shows what it waits for",
+                one_line(&task_command(
+                    "why",
+                    snapshot.name(task),
+                    &snapshot.path().to_string_lossy(),
+                    ""
+                ))
             ));
         }
         if self.count(State::Failed) > 0 {
-            workspace.remark("help: --retry-failed tries again what failed");
+            workspace.remark("help: --retry-failed retries failed tasks");
         }
     }
 }

@@ -14,7 +14,7 @@ use planwright_run::config::{self, Configuration};
 use planwright_run::engine::{self, PreparedRun, Preview, Replanning, RunError, RunOptions, RunOutcome, RunRequest};
 use planwright_run::revise;
 use planwright_run::runs::{ReplanOrigin, Spent};
-use planwright_run::shell::argument;
+use planwright_run::shell::{argument, task_command};
 use planwright_run::worker::Workers;
 use planwright_run::workspace::root_of;
 
@@ -68,7 +68,7 @@ pub fn obstacle(request: &RunPlanRequest, found: &FoundPlan) -> Option<RunObstac
     if prepared.has_work(&order) || prepared.held.is_empty() && left.is_empty() {
         return None;
     }
-    let plan = argument(&found.path.to_string_lossy());
+    let path = found.path.to_string_lossy();
     Some(match (prepared.held.first(), left.first()) {
         (Some(held), _) => RunObstacle {
             message: format!("nothing can run: {}", one_line(&held.words())),
@@ -78,7 +78,7 @@ pub fn obstacle(request: &RunPlanRequest, found: &FoundPlan) -> Option<RunObstac
             let name = task.map_or("", |&task| prepared.snapshot.name(task));
             RunObstacle {
                 message: format!("nothing can run: `{}` waits", shown_name(name)),
-                help: format!("`planwright why {} -p {plan}` shows what for", argument(name)),
+                help: format!("`{}` shows what for", task_command("why", name, &path, "")),
             }
         }
     })
@@ -138,7 +138,9 @@ pub fn preview(workspace: &Workspace, request: &RunPlanRequest) -> Result<RunPre
         UnapprovedPlan::Preview,
     )?;
     let order = ready.order(&found);
-    engine::refuse_branch_in_use(&order, &ready.prepared).map_err(|error| refusal(workspace, &found, error))?;
+    engine::refuse_unusable_checkouts(&order, &ready.prepared)
+        .and_then(|()| engine::refuse_branch_in_use(&order, &ready.prepared))
+        .map_err(|error| refusal(workspace, &found, error))?;
     preview_of(&order, &ready.prepared, ready.obstacle.clone()).map_err(|error| refusal(workspace, &found, error))
 }
 
@@ -164,8 +166,8 @@ fn make_ready(
     if configuration.sources.iter().any(is_wrong_flag) {
         report_findings(workspace, &configuration);
         return Err(Failure::usage(
-            "a flag has a value that it cannot have",
-            "see above, and `planwright run --help`",
+            "an option has an invalid value",
+            "see above; `planwright run --help`",
         ));
     }
     refuse_unsound(workspace, &configuration, "the run was not started")?;
@@ -226,7 +228,7 @@ fn changed_settings(began: &Configuration, now: &Configuration) -> Option<String
     let paths = some_of(differing.iter().map(|path| one_line(path)), 5);
     (!differing.is_empty()).then(|| {
         format!(
-            "the run continues with the configuration that it began with; since then changed: {paths}. --accept-config takes the new one"
+            "the run continues with its original configuration; changed since: {paths}. Use --accept-config to use the new one"
         )
     })
 }
@@ -353,7 +355,7 @@ fn remark_unwritten(workspace: &Workspace, outcome: &RunOutcome) {
     let tasks: Vec<String> = outcome.ended.unwritten.iter().map(|task| shown_name(task)).collect();
     if !tasks.is_empty() {
         workspace.remark(&format!(
-            "the plan file does not know what became of {}; the run's log does, and the next run writes it into the plan",
+            "the results of {} are not in the plan file; the run's log has them, and the next run writes them",
             some_of(tasks.iter(), 8)
         ));
     }

@@ -43,7 +43,7 @@ pub fn run_plan(
     };
     let exit = versions.run()?;
     if let Some(folder) = &request.copy_to {
-        workspace.remark(&format!("what was made is in {}", folder.display()));
+        workspace.remark(&format!("the answer is in {}", folder.display()));
     }
     Ok(RunPlanReport {
         schema_version: "planwright.run/v1",
@@ -169,7 +169,7 @@ impl PlanVersions<'_> {
         }
         let path = self.found.path.display();
         self.workspace.remark(&format!(
-            "something is proposed for the plan: planwright proposals {path} lists it, planwright approve --proposed {path} takes it"
+            "there are proposals for the plan: planwright proposals {path} lists them, planwright approve --proposed {path} adds them"
         ));
         Ok(Proposed::Held)
     }
@@ -192,7 +192,7 @@ impl PlanVersions<'_> {
         let now = clock::now();
         let request = PlanRequest {
             verb: PlanVerb::Cancel,
-            note: Some("it was replanned as often as it may be"),
+            note: Some("the limit of new versions was reached"),
             by: self.request.flags.by.as_deref(),
             now: &now,
         };

@@ -53,7 +53,7 @@ pub fn cards(workspace: &Workspace, request: &CardsRequest) -> Result<CardsRepor
     let (Some(cards), Some(drifted)) = (drift::cards(&source), drift::drift(&source)) else {
         return Err(Failure::problem(
             format!("`{}` has no contract that can be read", found.path.display()),
-            "`planwright check` says what is wrong with it",
+            "`planwright check` shows its errors",
         ));
     };
     let change = match request.write && !drifted.is_empty() {

@@ -79,7 +79,7 @@ impl PackSource {
         }
         Err(Failure::problem(
             format!("the source plan `{}` was changed while its pack was derived", self.path),
-            "nothing was written; look at what changed, and try again",
+            "nothing was written; check the changes, and try again",
         ))
     }
 }

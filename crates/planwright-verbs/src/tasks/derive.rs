@@ -116,7 +116,7 @@ fn note(workspace: &Workspace, source: &PackSource, out: &Path, pack: &DerivedPa
     };
     if let Err(error) = Store::default().record_note(PlanFile { path: out, id }, change) {
         workspace.remark(&format!(
-            "warning: how the pack came to be could not be written down: {error}"
+            "warning: the record of the derivation could not be written: {error}"
         ));
     }
 }
@@ -136,7 +136,7 @@ fn source_at(workspace: &Workspace, plan: &Path) -> Result<PackSource> {
     }
     let relative = absolute.strip_prefix(&root).map(slashed).map_err(|_| {
         Failure::problem(
-            format!("`{}` does not lie in the repository {}", plan.display(), root.display()),
+            format!("`{}` is not in the repository {}", plan.display(), root.display()),
             "name it by a path without `..` and links",
         )
     })?;
@@ -149,7 +149,7 @@ fn refuse_existing(out: &Path) -> Result<()> {
     }
     let shown = shown(out);
     Err(Failure::problem(
-        format!("`{shown}` is there already, and is left alone"),
+        format!("`{shown}` exists already, and was not changed"),
         format!("rebuild it with `planwright tasks regenerate {shown}`, or name another file with --out"),
     ))
 }

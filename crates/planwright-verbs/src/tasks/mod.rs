@@ -20,7 +20,7 @@ fn is_pack(dialect: &dyn Dialect) -> bool {
 
 fn no_pack(path: &Path) -> Failure {
     Failure::problem(
-        format!("`{}` is no task pack", path.display()),
+        format!("`{}` is not a task pack", path.display()),
         "only task packs are derived from a source plan, and have cards",
     )
 }

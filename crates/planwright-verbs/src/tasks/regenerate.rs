@@ -200,7 +200,7 @@ fn source_of(old: &OldPack) -> Result<PackSource> {
     let pack = OriginalPack::parse(&old.text);
     let path = pack.source_plan().ok_or_else(|| {
         Failure::problem(
-            "the pack does not say which plan it was derived from",
+            "the pack does not name its source plan",
             "name it in the frontmatter: `source_plan: docs/plans/….md`, from the root of the repository",
         )
     })?;

@@ -55,7 +55,7 @@ impl Verifier {
     /// Reads the rules for a plan. If the configuration has errors, no rule is used.
     pub fn open(workspace: &Workspace, found: &FoundPlan, allow_plan_commands: bool) -> Result<Self> {
         let place = place_of(found)?;
-        let config = sound_config(workspace, &place.root, "so that what verifies a task is unknown")?.config;
+        let config = sound_config(workspace, &place.root, "so the commands that verify a task are unknown")?.config;
         Ok(Verifier {
             allow_plan_commands: allow_plan_commands || config.verify.allow_plan_commands,
             config,
@@ -200,7 +200,7 @@ impl VerificationVerdict {
                 n => format!(" and {n} more"),
             };
             lines.push(format!(
-                "not run: `{}`{others}, written inside the plan; --allow-plan-commands runs it",
+                "not run: `{}`{others}, a command of the plan; --allow-plan-commands runs it",
                 cut(&one_line(first), 80)
             ));
         }

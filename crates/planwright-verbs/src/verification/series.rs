@@ -56,7 +56,7 @@ impl Series {
             (_, exit) => Err(Failure {
                 exit: exit.unwrap_or(Exit::Interrupted),
                 message: "the verification was interrupted".to_owned(),
-                help: "what ran was ended, and nothing was changed".to_owned(),
+                help: "running commands were ended, and nothing was changed".to_owned(),
                 evidence: Vec::new(),
             }),
         }

@@ -7,7 +7,7 @@ use planwright_core::edit::skipped_for_failures_of;
 use planwright_core::inspect::LinkedPlan;
 use planwright_core::plan::{Plan, Readiness, StartVerdict, Status, Wait};
 use planwright_run::runs::state::RunState;
-use planwright_run::shell::argument;
+use planwright_run::shell::task_command;
 
 use crate::plans::{OpenedPlan, ShownState, failure_words, wait_words};
 use crate::run_history::{Setting, after_failure, denial_words, log_command, why_failed};
@@ -205,7 +205,7 @@ impl Explained<'_> {
             return Some(after_failure(plan, Path::new(path)));
         }
         let cause = *skipped_for_failures_of(plan, self.task_ix).first()?;
-        Some(format!("planwright why {} -p {}", argument(cause), argument(path)))
+        Some(task_command("why", cause, path, ""))
     }
 
     /// Follows what the task waits for down to the root.

@@ -8,7 +8,7 @@ use super::{Exit, Output, Result};
 
 /// List the agents that are configured, known and installed.
 ///
-/// Starts none of them.
+/// No agent is started.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -31,7 +31,7 @@ pub(crate) struct JudgedArgs {
     #[arg(value_name = "PLAN|TASK", value_parser = NonEmpty::new())]
     what: Option<String>,
 
-    /// What is proposed for the plan: new tasks, or a new version. `planwright proposals` lists it.
+    /// The proposals for the plan: new tasks, or a new version. `planwright proposals` lists them.
     #[arg(long)]
     proposed: bool,
 
@@ -44,8 +44,8 @@ pub(crate) struct JudgedArgs {
 
 #[derive(clap::Args)]
 struct Said {
-    /// Why, in your words: kept where the dialect has a place for it, and in the plan's history. @FILE for what a file holds,
-    /// - for standard input.
+    /// The reason, for the plan's history and, where the dialect has a field for it, the plan. @FILE reads it from a file, - from
+    /// standard input.
     #[arg(long, value_name = "TEXT")]
     note: Option<String>,
 

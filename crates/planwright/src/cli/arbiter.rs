@@ -23,7 +23,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     plan: PlanArgument,
 
-    /// What is to be done, where there is no plan.
+    /// The task in words, if there is no plan.
     #[arg(long, value_name = "TEXT", conflicts_with = "plan")]
     task: Option<String>,
 

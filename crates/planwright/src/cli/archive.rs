@@ -10,8 +10,8 @@ use super::{Exit, Failure, Output, Result};
 
 /// Archive plans: move them to the archive with their history.
 ///
-/// A rawko plan goes to `.rawko/plans/archive`, where its own tool puts it; others to `.planwright/archive`, under the path that
-/// they had. Nothing is overwritten. `list --archived` shows them.
+/// Rawko plans are moved to `.rawko/plans/archive`, as rawko does it; plans of other dialects to `.planwright/archive`, with their path.
+/// Nothing is overwritten. `list --archived` shows archived plans.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -28,7 +28,7 @@ pub(crate) struct ArchiveArgs {
 
 /// Delete plans: move them to `.planwright/trash` with their history.
 ///
-/// The output says where each of them is then. Asks first at a terminal; elsewhere it needs --yes.
+/// Prints the new path of each plan. Asks first at a terminal; elsewhere --yes is required.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -55,11 +55,11 @@ struct RemovalOptions {
     #[arg(long)]
     user: bool,
 
-    /// Who does it, for the plan's history.
+    /// Your name, for the plan's history.
     #[arg(long, value_name = "NAME")]
     by: Option<String>,
 
-    /// Write nothing; say what would be done.
+    /// Print what would be done, and write nothing.
     #[arg(long)]
     dry_run: bool,
 
@@ -119,7 +119,7 @@ pub(crate) fn run_delete(args: &DeleteArgs, output: &mut Output) -> Result<Exit>
     if !is_sure && !answers::may_ask() {
         return Err(Failure::usage(
             "there is no terminal to confirm the deletion on",
-            "say --yes to delete without asking, or --dry-run to see what would be deleted",
+            "use --yes to delete without asking, or --dry-run to print what would be deleted",
         ));
     }
     let report = delete(&output.workspace(), &request, |plans| is_sure || agreed(plans, output))?;

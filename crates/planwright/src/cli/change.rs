@@ -8,11 +8,11 @@ use super::{Exit, Output, Result};
 /// Options of every verb that changes a plan.
 #[derive(clap::Args)]
 pub(crate) struct ChangeOptions {
-    /// Who does it, for the plan and its history.
+    /// Your name, for the plan and its history.
     #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) by: Option<String>,
 
-    /// Write nothing; say what would be done.
+    /// Print what would be done, and write nothing.
     #[arg(long)]
     pub(crate) dry_run: bool,
 
@@ -57,6 +57,6 @@ pub(crate) fn present_diff(diff: &str, would: &[String], is_something: bool, out
         output.remark(line);
     }
     if is_something {
-        output.remark("the file itself does not change: the history in `.planwright` holds this");
+        output.remark("the plan file does not change; the change is kept in `.planwright`");
     }
 }

@@ -44,11 +44,11 @@ pub(crate) struct Args {
     #[arg(long)]
     fix: bool,
 
-    /// With --fix or --diff: also fixes that may change the meaning.
+    /// With --fix or --diff: include fixes that may change the meaning.
     #[arg(long = "unsafe")]
     unsafe_fixes: bool,
 
-    /// With --fix: write nothing; say what would be fixed.
+    /// With --fix: print what would be fixed, and write nothing.
     #[arg(long)]
     dry_run: bool,
 
@@ -60,7 +60,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "WHAT")]
     deny: Option<Deny>,
 
-    /// Show every finding, also those that repeat.
+    /// Show every finding, including repeated ones.
     #[arg(long)]
     all: bool,
 
@@ -93,8 +93,8 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
         return match format {
             CheckFormat::Text | CheckFormat::Json => run_explain(id, output),
             CheckFormat::Sarif | CheckFormat::Github => Err(Failure::usage(
-                "an explanation is no finding, and has no such format",
-                "--explain goes with --format text or --format json",
+                "explanations cannot be printed in this format",
+                "use --explain with --format text or --format json",
             )),
         };
     }
@@ -173,10 +173,10 @@ fn draw_fixes(file: &CheckedFile, output: &mut Output) {
     }
     let what = match fixes.n_refused {
         0 => return,
-        1 => format!("1 fix in {path} left out: it"),
-        n => format!("{n} fixes in {path} left out: they"),
+        1 => format!("1 fix in {path} not applied: it"),
+        n => format!("{n} fixes in {path} not applied: they"),
     };
-    output.remark(&format!("{what} would have made things worse"));
+    output.remark(&format!("{what} would have caused new errors"));
 }
 
 fn draw(report: &CheckReport, format: CheckFormat, args: &Args, output: &mut Output) -> Result<()> {

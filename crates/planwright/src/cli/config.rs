@@ -9,10 +9,10 @@ use super::output::Output;
 use crate::render::findings::{FindingsSource, file_findings};
 use crate::render::terminal::Paint;
 
-/// Print the configuration that holds here, and where it comes from.
+/// Print the configuration in effect, and the source of each value.
 ///
-/// A flag wins over the environment, that over the project's `planwright.toml`, that over your own configuration file, that over
-/// the default. Where something is wrong with any of them, the sound ones are printed.
+/// A value is taken from the first source that has it: flags, environment variables, the project's `planwright.toml`, your own
+/// configuration file, the defaults. Invalid values are reported and left out.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:

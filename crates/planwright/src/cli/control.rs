@@ -10,15 +10,15 @@ use super::{Exit, Output, Result};
 /// Options of all three verbs.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The plan whose run is meant: a path, an id or part of one. Default: the only run under way.
+    /// The plan of the run: a path, an id or part of one. Default: the only active run.
     #[arg(value_name = "PLAN", value_parser = NonEmpty::new())]
     plan: Option<String>,
 
-    /// Who asks, for the log of the run.
+    /// Your name, for the log of the run.
     #[arg(long, value_name = "NAME")]
     by: Option<String>,
 
-    /// Why, in your words; @FILE and - are read.
+    /// The reason, for the log of the run; @FILE reads it from a file, - from standard input.
     #[arg(long, value_name = "TEXT")]
     note: Option<String>,
 
@@ -31,10 +31,10 @@ pub(crate) struct Args {
     json: bool,
 }
 
-/// Stop a run after its running tasks; nothing new starts.
+/// Stop a run after its running tasks; no new task starts.
 ///
-/// With --now running attempts are ended as well, by SIGTERM first, and count as interrupted. Tasks that did not finish are
-/// taken up again by the next `planwright run`.
+/// With --now running attempts are ended too, by SIGTERM first, and count as interrupted. The next `planwright run` retries
+/// interrupted tasks.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -45,7 +45,7 @@ pub(crate) struct StopArgs {
     #[command(flatten)]
     ask: Args,
 
-    /// End what runs too.
+    /// End running attempts too.
     #[arg(long)]
     now: bool,
 }

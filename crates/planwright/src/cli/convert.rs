@@ -10,7 +10,7 @@ use super::{Exit, Output, Result};
 
 /// Convert a plan to another dialect, and report what is lost.
 ///
-/// The account of what is lost, invented or changed goes to standard error.
+/// Prints what is lost, invented or changed to standard error.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -21,15 +21,15 @@ pub(crate) struct Args {
     #[arg(value_name = "FILE")]
     file: PathBuf,
 
-    /// The dialect to write. Default: `plan.dialect`, else that of the plans that exist, else clido.
+    /// The dialect to write. Default: `plan.dialect`, else that of existing plans, else clido.
     #[arg(long, value_name = "DIALECT", value_parser = dialect_names())]
     to: Option<String>,
 
-    /// Write to this file, which must be new; without, the text goes to standard output.
+    /// Write to this file, which must not exist. Default: standard output.
     #[arg(long, short, value_name = "PATH")]
     out: Option<PathBuf>,
 
-    /// Carry what the target cannot hold in an extension member, so that converting back restores it.
+    /// Keep content that the target dialect cannot hold in an extension member, so that converting back restores it.
     #[arg(long)]
     embed: bool,
 
@@ -45,11 +45,11 @@ pub(crate) struct Args {
     #[arg(long, value_name = "DIALECT", value_parser = dialect_names())]
     dialect: Option<String>,
 
-    /// Write nothing; print the account only.
+    /// Print what is lost, invented or changed, and write nothing.
     #[arg(long)]
     dry_run: bool,
 
-    /// Show what would be written as a diff against nothing, and write nothing.
+    /// Show what would be written as a diff, and write nothing.
     #[arg(long)]
     diff: bool,
 }

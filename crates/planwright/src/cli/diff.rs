@@ -9,9 +9,9 @@ use planwright_verbs::text::{one_line, shown_name};
 
 /// Show how two plans differ, in terms of tasks.
 ///
-/// Which come, go, change, depend on others, or stand elsewhere. One text that is kept of a plan is compared with the plan as
-/// it is. With one plan, it is compared with its version before: the last text that `replan` took the place of, or the plan
-/// that its previousPlanId names. `@1` is the oldest text that is kept of it, `@2` the next.
+/// Lists added, removed, changed and moved tasks, and changed dependencies. PLAN@N is the Nth kept text of a plan: @1 is the oldest.
+/// One plan alone is compared with its previous version: the last text that `replan` replaced, or the plan that its previousPlanId
+/// names. PLAN@N alone is compared with the current plan.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -20,7 +20,7 @@ Examples:
   planwright diff plan.json@1 plan.json --text
   git show HEAD~5:plan.json | planwright diff - plan.json")]
 pub(crate) struct Args {
-    /// The plan, or the older of two: a path, an id or part of one; PLAN@N for the Nth text that is kept of it; - for standard input.
+    /// The plan, or the older of two: a path, an id or part of one; PLAN@N for its Nth kept text; - for standard input.
     #[arg(value_name = "A", value_parser = NonEmpty::new())]
     first: Option<String>,
 
@@ -28,7 +28,7 @@ pub(crate) struct Args {
     #[arg(value_name = "B", value_parser = NonEmpty::new())]
     second: Option<String>,
 
-    /// Show how the texts differ as well.
+    /// Also show the difference as text.
     #[arg(long)]
     text: bool,
 }

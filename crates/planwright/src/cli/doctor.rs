@@ -20,7 +20,7 @@ Examples:
   planwright doctor --run                start and time what verifies tasks
   planwright doctor --json")]
 pub(crate) struct Args {
-    /// Start the commands that verify tasks, once each, in a clean checkout.
+    /// Run each verification command once, in a clean checkout.
     #[arg(long)]
     run: bool,
 }

@@ -52,7 +52,7 @@ fn draw_verification(report: &RunPreviewReport, output: &mut Output) {
             .map(|command| format!("`{}`", one_line(&command_line(command))))
             .collect();
         let what = match commands.is_empty() {
-            true => "nothing: a task is done when its agent says so".to_owned(),
+            true => "none: a task is done when its agent reports success".to_owned(),
             false => commands.join(", "),
         };
         fact(std::mem::take(&mut title), &format!("{who}{what}"), output);
@@ -121,7 +121,7 @@ fn draw(report: &RunPreviewReport, output: &mut Output) {
         fact("agents", &agents_words(report), output);
     }
     let isolation = match report.isolation {
-        "checkouts" => "each task in a checkout of its own",
+        "checkouts" => "each task in its own checkout",
         _ => "all tasks in this folder",
     };
     fact("isolation", isolation, output);

@@ -5,17 +5,18 @@ use std::path::{Path, PathBuf};
 use clap::builder::NonEmptyStringValueParser as NonEmpty;
 use planwright_core::text::SourceText;
 use planwright_verbs::edit::{EditForm, EditFormRequest, EditRefusal, EditorFile, edit_form};
+use planwright_verbs::text::one_line;
 
 use super::answers;
 use super::change::{ChangeOptions, present};
-use super::editor::{editor, open_in};
+use super::editor::{Left, editor, open_in};
 use super::plan_arg::PlanOption;
 use super::{Exit, Failure, Output, Result};
 
 /// Edit a plan, or one task as a form, in your editor.
 ///
-/// The editor is that of VISUAL or EDITOR. The text is checked when the editor is closed; if it is valid, the diff is shown and
-/// the plan is written. `planwright undo` takes it back.
+/// Uses the editor of VISUAL or EDITOR. When the editor closes, the text is checked; a valid text is shown as a diff and written.
+/// `planwright undo` reverts it.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -25,11 +26,11 @@ Examples:
   planwright edit t2 --from .planwright/unusable/plan-5f0c2a9e-t2.txt
   EDITOR='code --wait' planwright edit plan-5f0c2a9e --diff")]
 pub(crate) struct Args {
-    /// The plan: a path, an id or part of one; or a task of the plan. A word that names a plan means the plan.
+    /// The plan: a path, an id or part of one; or a task of the plan. If both fit, the plan is meant.
     #[arg(value_name = "PLAN|TASK", value_parser = NonEmpty::new())]
     what: Option<String>,
 
-    /// Begin with this text, as a refused edit kept it.
+    /// Start from this file, such as the kept text of a refused edit.
     #[arg(long, value_name = "FILE")]
     from: Option<PathBuf>,
 
@@ -67,7 +68,19 @@ fn edit_until_written(
 ) -> Result<Exit> {
     loop {
         output.flush();
-        let status = open_in(editor, file.path())?;
+        let status = match open_in(editor, file.path())? {
+            Left::Closed(status) => status,
+            Left::Ended(exit) => {
+                file.leave();
+                let text = file.path().to_string_lossy();
+                output.remark(&format!(
+                    "ended while the editor was open; the text is in {}",
+                    one_line(&text)
+                ));
+                output.command(&edit_again(file.path(), output));
+                return Err(Failure::interrupted(exit));
+            }
+        };
         let text = file.load()?;
         let is_same = text.as_str() == form.text;
         if !status.success() {

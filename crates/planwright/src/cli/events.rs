@@ -16,7 +16,7 @@ use crate::render::rawko_events::RawkoEvents;
 
 /// Print what happened in a run, one line per event.
 ///
-/// Without RUN it is the newest run. With --json each line is one record: `seq`, `time`, `kind` and `body`.
+/// With --json each line is one record: `seq`, `time`, `kind` and `body`.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -27,7 +27,7 @@ Examples:
 
 Times are local; with --json they are RFC 3339 in UTC.")]
 pub(crate) struct Args {
-    /// The run: its id, the beginning of it, or `last`. Default: the newest.
+    /// The run: its id, the beginning of its id, or `last`. Default: the newest.
     #[arg(value_name = "RUN")]
     run: Option<String>,
 
@@ -35,11 +35,11 @@ pub(crate) struct Args {
     #[arg(long, short, value_name = "PLAN", value_parser = NonEmpty::new())]
     plan: Option<String>,
 
-    /// Wait for more until the run is over.
+    /// Continue until the run ends.
     #[arg(long, short)]
     follow: bool,
 
-    /// Only what is about this task.
+    /// Only events of this task.
     #[arg(long, value_name = "TASK")]
     task: Option<String>,
 

@@ -8,8 +8,8 @@ use super::{Exit, Failure, Output, Result};
 
 /// Find plans by id, title, part of either, or part of a path.
 ///
-/// A whole id or file name comes before a part of one, that before a part of a path or another case, and that before a part of a title:
-/// what fits best is the answer. Archived plans are found where no other fits.
+/// Prints the best match only. A whole id or file name is the best, then part of one, then part of a path or another case, then part of
+/// a title. Archived plans are searched last.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -20,7 +20,7 @@ pub(crate) struct Args {
     #[arg(value_name = "TEXT")]
     text: String,
 
-    /// Also the OpenCrabs plans in the home folder.
+    /// Also search the OpenCrabs plans in the home folder.
     #[arg(long)]
     user: bool,
 }
@@ -42,7 +42,7 @@ fn draw(report: &FindReport, output: &mut Output) -> Result<()> {
     match report.plans.as_slice() {
         [] => {
             let help = "`planwright list` shows the plans of this workspace";
-            return Err(Failure::problem(format!("no plan fits `{text}`"), help));
+            return Err(Failure::problem(format!("no plan matches `{text}`"), help));
         }
         // The exact path: for `$(…)`.
         [only] => output.write_exact(&format!("{}\n", only.path)),
@@ -52,7 +52,7 @@ fn draw(report: &FindReport, output: &mut Output) -> Result<()> {
                 output.line(&format!("{}  {title}", one_line(&plan.path)));
             }
             output.remark(&format!(
-                "{} plans fit `{text}`; give more of the name, or a path",
+                "{} plans match `{text}`; give more of the name, or a path",
                 several.len()
             ));
         }

@@ -21,7 +21,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     plan: PlanArgument,
 
-    /// How to draw it.
+    /// The form of the graph.
     #[arg(long, value_enum, default_value_t = GraphFormat::Text)]
     format: GraphFormat,
 

@@ -60,19 +60,19 @@ const ALIASES: &[(&str, &[&str])] = &[
 const PROBLEMS: &[(&[&str], &str)] = &[
     (
         &["run"],
-        "something failed, is left or waits for a review, or there is no such plan or task",
+        "a task failed, is left or needs a review, or there is no such plan or task",
     ),
     (
         &["check"],
-        "a plan has errors (with --deny also warnings), or none is there",
+        "a plan has errors (with --deny also warnings), or no plan was found",
     ),
     (&["next"], "nothing is ready"),
-    (&["find"], "no plan fits, or several do"),
+    (&["find"], "no plan matches, or several do"),
     (
         &["show", "why", "graph", "history", "proposals"],
         "no such plan or task",
     ),
-    (&["edit"], "the text has errors and is kept, or the editor gave up"),
+    (&["edit"], "the text has errors and is kept, or the editor failed"),
     (&["diff"], "no such plan, or it cannot be compared"),
     (&["arbiter"], "no such plan or agent, or nothing is left to do"),
     (&["done"], "refused, or not verified"),
@@ -81,7 +81,7 @@ const PROBLEMS: &[(&[&str], &str)] = &[
         &["plan", "replan", "regenerate"],
         "no answer could be used, or it was not confirmed",
     ),
-    (&["derive"], "no answer could be used, or the pack is there already"),
+    (&["derive"], "no answer could be used, or the pack exists already"),
     (&["validate"], "the pack is not valid"),
     (
         &["tasks"],
@@ -92,18 +92,21 @@ const PROBLEMS: &[(&[&str], &str)] = &[
         &["runs", "events", "logs", "summary"],
         "no such plan, run, task or attempt",
     ),
-    (&["report"], "no such run, or a file in its place that is no report"),
-    (&["pause", "resume", "stop"], "nothing runs"),
+    (&["report"], "no such run, or the file exists and is not a report"),
+    (&["pause", "resume", "stop"], "no run is active"),
     (
         &["land"],
         "nothing was changed: uncommitted work, a conflict, a failed verification, or nothing ran",
     ),
     (&["worktrees"], "no git repository, or no branch is checked out"),
-    (&["doctor", "agents", "config"], "something is wrong"),
+    (&["doctor", "agents", "config"], "there are errors"),
     (&["hash"], "the plan has no hash"),
-    (&["convert", "import"], "the plan has problems, or the file is there"),
-    (&["migrate"], "the plan has problems, or nothing to migrate"),
-    (&["new"], "the file is there already"),
+    (
+        &["convert", "import"],
+        "the plan has errors, or the file exists already",
+    ),
+    (&["migrate"], "the plan has errors, or there is nothing to migrate"),
+    (&["new"], "the file exists already"),
 ];
 
 /// The meaning of exit code 1 for verbs that change something.
@@ -134,23 +137,23 @@ const MEANINGS: &[(&str, &[&str], &str)] = &[
     (
         "plan",
         &["arbiter", "graph", "next", "show", "why"],
-        "The plan: a path, the folder of its workspace, its id or title or a part of them, - for standard input. Default: the workspace's only plan",
+        "The plan: a path, the folder of its workspace, its id or title, or part of either; - for standard input. Default: the workspace's only plan",
     ),
     (
         "force",
         &["start", "retry"],
-        "Begin although it is not ready; needs --note",
+        "Start even if it is not ready; needs --note",
     ),
-    ("force", &["reset"], "Open again what is done"),
+    ("force", &["reset"], "Reset tasks that are done, too"),
     (
         "no_cascade",
         &["skip"],
-        "Leave out this task alone, where the dialect would skip what depends on it as well",
+        "Skip this task alone, even if the dialect skips its dependents too",
     ),
     (
         "no_cascade",
         &["reset"],
-        "Reset this task alone, where the dialect would reset what depends on it as well",
+        "Reset this task alone, even if the dialect resets its dependents too",
     ),
 ];
 
@@ -219,7 +222,7 @@ fn template(command: &Command, listed: Listed) -> String {
                 .map(|(verb, aliases)| format!("{} → {verb}", aliases.join(", ")));
             let aliases = aliases.collect::<Vec<_>>().join("; ");
             format!(
-                "{}\nAliases: {aliases}.\nEvery verb that takes a plan takes it as -p PLAN, too.\n",
+                "{}\nAliases: {aliases}.\nVerbs that take a plan also accept it as -p PLAN.\n",
                 line("help", "Print the help of a verb")
             )
         }

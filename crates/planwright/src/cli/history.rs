@@ -11,10 +11,10 @@ use super::{Exit, Output, Result};
 use crate::compat;
 use crate::render::wrap::hanging;
 
-/// List the changes that were made to a plan, the newest first.
+/// List the changes of a plan, the newest first.
 ///
-/// They are those that were made through planwright; before them stand its versions. Versions are the files of a rawko plan
-/// that was replanned: `plan`, `plan-v2`, … An archived plan has its history still.
+/// Lists changes that planwright made, and above them the versions of a replanned rawko plan: `plan`, `plan-v2`, … Archived plans
+/// keep their history.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -24,7 +24,7 @@ pub(crate) struct HistoryArgs {
     #[command(flatten)]
     plan: PlanArgument,
 
-    /// Show no more than this many.
+    /// Show at most this many.
     #[arg(long, value_name = "N", default_value_t = 20)]
     limit: usize,
 }
@@ -79,7 +79,7 @@ fn draw(report: &HistoryReport, output: &mut Output) {
     if report.n_torn > 0 {
         let bytes = count(report.n_torn as u64, "byte");
         output.remark(&format!(
-            "note: the end of the journal was never finished ({bytes}); the next change cuts it"
+            "note: the last record of the journal is incomplete ({bytes}); the next change removes it"
         ));
     }
 }

@@ -12,9 +12,9 @@ use super::{Exit, Output, Result};
 
 /// Import a plan from a model's answer or another tool's file.
 ///
-/// A plan of a dialect is imported as that dialect's tool does it: for OpenCrabs ids, order, times and states are made anew; for clido
-/// `meta` is made, and states stay. Anything else is read as an answer: JSON, YAML, Mermaid, tables and lists, in any prose. It is shown
-/// as a table with every guess, and confirmed.
+/// A plan of a dialect is imported as that dialect's tool does it: OpenCrabs plans get new ids, order, times and states; clido plans get
+/// a new `meta` and keep their states. Any other text is read as a model's answer: JSON, YAML, Mermaid, tables and lists, in any prose.
+/// Its tasks are shown as a table with every guess; you confirm it.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -28,11 +28,11 @@ pub(crate) struct Args {
     #[arg(value_name = "FILE")]
     file: PathBuf,
 
-    /// Write to this file, which must be new. Default: where the tool of the dialect keeps plans; for OpenCrabs next to the input, with `.plan` before its extension; of - standard output.
+    /// Write to this file, which must not exist. Default: where the tool of the dialect keeps plans; for OpenCrabs next to the input, with `.plan` before its extension; for - standard output.
     #[arg(long, short, value_name = "PATH", conflicts_with = "session")]
     out: Option<PathBuf>,
 
-    /// The OpenCrabs session that the plan is for: it is written as that session's own file.
+    /// The OpenCrabs session of the plan. The plan is written as the file of this session.
     #[arg(long, value_name = "UUID")]
     session: Option<String>,
 
@@ -40,11 +40,11 @@ pub(crate) struct Args {
     #[arg(long, value_name = "DIALECT", value_parser = dialect_names())]
     dialect: Option<String>,
 
-    /// What the plan is for, where the answer does not say it.
+    /// The goal of the plan, if the answer has none.
     #[arg(long, value_name = "TEXT")]
     goal: Option<String>,
 
-    /// Import an answer without a question.
+    /// Import an answer without asking.
     #[arg(long, short)]
     yes: bool,
 
@@ -52,7 +52,7 @@ pub(crate) struct Args {
     #[arg(long)]
     partial: bool,
 
-    /// Write nothing; print the text that would be written.
+    /// Print the text that would be written, and write nothing.
     #[arg(long)]
     dry_run: bool,
 
@@ -87,7 +87,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
         return Ok(exit);
     }
     if !report.written {
-        output.remark("the plan is printed to standard output, and no file is written: --out PATH writes one");
+        output.remark("the plan is printed to standard output; --out PATH writes it to a file");
     } else if let Some(next) = report.next {
         output.command(&format!("next: {next}"));
     }

@@ -15,10 +15,10 @@ use super::verification_view::VerificationView;
 use super::{Exit, Output, Result};
 use crate::render::wrap::hanging;
 
-/// Set up a workspace: choose an agent, find what verifies its work.
+/// Set up a workspace: an agent, and commands that verify its work.
 ///
-/// Writes a `planwright.toml` that works. Commands that may verify the work are found by the files of the repository, and each is tried
-/// in a clean checkout; only those that work are written. A `planwright.toml` that is there already is never changed.
+/// Writes a `planwright.toml`. Verification commands are found by the files of the repository; each is tried in a clean checkout, and
+/// only those that succeed are written. An existing `planwright.toml` is never changed.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -27,27 +27,27 @@ Examples:
   planwright init --print          show the file, write nothing
   planwright init services/billing")]
 pub(crate) struct Args {
-    /// The folder, which must be there.
+    /// The folder; it must exist.
     #[arg(value_name = "FOLDER", default_value = ".")]
     folder: PathBuf,
 
-    /// The agent that works on tasks. Default: the best one that is installed; asks on a terminal where there are several.
+    /// The agent that works on tasks. Default: the best installed one; asks at a terminal if there are several.
     #[arg(long, value_name = "NAME")]
     agent: Option<String>,
 
-    /// Do not try the commands that verify work; write the likely ones.
+    /// Write the likely verification commands without trying them.
     #[arg(long)]
     no_run: bool,
 
-    /// Only print the file that would be written.
+    /// Print the file that would be written, and write nothing.
     #[arg(long, conflicts_with_all = ["dry_run", "diff", "json"])]
     print: bool,
 
-    /// Write nothing; report what would be written.
+    /// Print what would be written, and write nothing.
     #[arg(long)]
     dry_run: bool,
 
-    /// Show what would be written as a diff against nothing, and write nothing.
+    /// Show what would be written as a diff, and write nothing.
     #[arg(long)]
     diff: bool,
 }
@@ -79,7 +79,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
     })?;
     if let Some(outer) = &report.outer {
         output.remark(&format!(
-            "this folder is now a workspace of its own, inside of that of {}",
+            "this folder is now its own workspace, inside the workspace {}",
             one_line(&outer.to_string_lossy())
         ));
     }
@@ -116,7 +116,7 @@ impl InitObserver for VerificationView<'_> {
 fn say_existing(report: &InitReport, existing: &ExistingConfig, output: &mut Output) {
     let is_quiet = output.is_quiet();
     for config in report.files.iter().filter(|_| !is_quiet) {
-        output.line(&format!("{} is there already: nothing was changed", one_line(config)));
+        output.line(&format!("{} exists already: nothing was changed", one_line(config)));
     }
     match (&report.agent, &existing.agent) {
         (Some(_), _) if is_quiet => {}
@@ -218,7 +218,7 @@ fn say_checklists(found: &[Checklist], output: &mut Output) {
 /// Prints the result of each command that may verify work.
 fn say_verification(tried: &[TriedCommand], output: &mut Output) {
     if tried.is_empty() {
-        let words = "no command found that tests this repository (by Cargo.toml, package.json scripts, pyproject.toml, go.mod, a test target and others)";
+        let words = "found no command that tests this repository (looked at Cargo.toml, package.json scripts, pyproject.toml, go.mod, test targets and more)";
         print_line("verification: ", words, output);
         return;
     }
@@ -252,10 +252,10 @@ fn say_verification(tried: &[TriedCommand], output: &mut Output) {
 fn say_surroundings(repository: RepositoryState, output: &mut Output) {
     let words = match repository {
         RepositoryState::NoRepository => {
-            "no repository here; with one (`git init`), each task works in a checkout of its own"
+            "no repository here; with one (`git init`), each task works in its own checkout"
         }
         RepositoryState::NoCommit => {
-            "no commit yet: tasks share this folder, one at a time. With a commit each works in a checkout of its own: `git add --all && git commit -m \"First commit\"`"
+            "no commit yet: tasks share this folder, one at a time. With a commit each works in its own checkout: `git add --all && git commit -m \"First commit\"`"
         }
         RepositoryState::Committed => return,
     };

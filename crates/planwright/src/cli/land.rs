@@ -7,10 +7,11 @@ use super::verification_view::VerificationView;
 use super::{Exit, Output, Result};
 use crate::render::wrap::below;
 
-/// Bring the branch of a plan into the branch that is checked out.
+/// Merge the branch of a plan into the branch that is checked out.
 ///
-/// The result is built and verified in a checkout of its own first. Then the branch moves forward, and your files with it. Nothing
-/// happens while there is uncommitted work other than plan files and `planwright.toml`, or where an ignored or untracked file would be overwritten.
+/// The result is built and verified in a separate checkout first. Then the branch moves forward, and your files with it. Refuses to
+/// change anything if there is uncommitted work other than plan files and `planwright.toml`, or if an ignored or untracked file would
+/// be overwritten.
 #[derive(ClapArgs)]
 #[command(after_help = "\
 Examples:
@@ -20,7 +21,7 @@ Examples:
   planwright land .clido/plans/export.json --rebase
   planwright land 20261116-053012")]
 pub(crate) struct Args {
-    /// A run by its id, the beginning of one or `last`; or a plan, for its newest run with a branch. Default: the newest of the workspace.
+    /// A run: its id, the beginning of its id, or `last`; or a plan, for its newest run with a branch. Default: the newest of the workspace.
     #[arg(value_name = "RUN|PLAN", conflicts_with = "plan")]
     what: Option<String>,
 
@@ -31,7 +32,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     mode: Mode,
 
-    /// Say what would land, and change nothing. Nothing is verified.
+    /// Print what would land. Nothing is changed or verified.
     #[arg(long)]
     dry_run: bool,
 }
@@ -39,7 +40,7 @@ pub(crate) struct Args {
 #[derive(ClapArgs)]
 #[group(multiple = false)]
 struct Mode {
-    /// Make a merge commit, even where the branch could simply move forward.
+    /// Make a merge commit, even if a fast-forward is possible.
     #[arg(long)]
     merge: bool,
 
@@ -47,7 +48,7 @@ struct Mode {
     #[arg(long)]
     squash: bool,
 
-    /// Put the commits one after another on top of what is checked out.
+    /// Rebase the commits onto the branch that is checked out.
     #[arg(long)]
     rebase: bool,
 }

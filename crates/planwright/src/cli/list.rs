@@ -33,11 +33,11 @@ pub(crate) struct Args {
     #[arg(long, value_name = "DIALECT", value_parser = dialect_names())]
     dialect: Option<String>,
 
-    /// The archived plans instead.
+    /// List archived plans instead.
     #[arg(long, conflicts_with = "user")]
     archived: bool,
 
-    /// Also the OpenCrabs plans in the home folder.
+    /// Also list the OpenCrabs plans in the home folder.
     #[arg(long)]
     user: bool,
 }
@@ -57,7 +57,9 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
     match () {
         () if report.states.is_empty() && args.archived => output.remark("no archived plans in this workspace"),
         () if report.states.is_empty() => output.remark(&format!("no plans in this workspace; {CREATE_PLAN}")),
-        () if report.plans.is_empty() => output.remark(&format!("no plan fits; of those here {}", states(&report))),
+        () if report.plans.is_empty() => {
+            output.remark(&format!("no plan matches; of the plans here {}", states(&report)))
+        }
         () => report.plans.iter().for_each(|plan| draw(plan, output)),
     }
     Ok(Exit::Success)
@@ -90,7 +92,7 @@ fn draw(plan: &ListedPlan, output: &mut Output) {
             width,
         )),
         true => {
-            let why = paint.error("its history cannot be read, and only that has the states of its tasks");
+            let why = paint.error("its history, which has the states of its tasks, cannot be read");
             output.line(&hanging("  ", &format!("{why}{errors}"), width));
         }
     }

@@ -13,9 +13,9 @@ use crate::render::terminal::{Audience, harmless_line};
 
 /// Print what an agent printed while it worked on a task.
 ///
-/// Without TASK, lists which tasks have logs. It is the newest attempt in the newest run that tried the task, unless an option names another. At a terminal
-/// the JSON of known agents is shown as text: what the agent said, its tools, errors and the result. Into a pipe or a file the bytes are
-/// those of the log.
+/// Without TASK, lists the tasks with logs. Prints the newest attempt of the newest run that tried the task, unless options choose
+/// another. At a terminal the JSON of known agents is shown as text: messages, tools, errors and the result. Into a pipe or a file the
+/// log is printed unchanged.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -32,11 +32,11 @@ pub(crate) struct Args {
     #[arg(value_name = "TASK")]
     task: Option<String>,
 
-    /// The run: its id, the beginning of it, or `last`. Default: the newest that tried the task.
+    /// The run: its id, the beginning of its id, or `last`. Default: the newest that tried the task.
     #[arg(long, value_name = "RUN")]
     run: Option<String>,
 
-    /// Which attempt of that run, counted from 1. Default: the newest.
+    /// The attempt of the run, counted from 1. Default: the newest.
     #[arg(long, value_name = "N", requires = "task")]
     attempt: Option<u32>,
 
@@ -44,31 +44,31 @@ pub(crate) struct Args {
     #[arg(long, short, value_name = "PLAN", value_parser = NonEmpty::new())]
     plan: Option<String>,
 
-    /// Wait for more until the attempt is over.
+    /// Continue until the attempt ends.
     #[arg(long, short, requires = "task", conflicts_with_all = ["prompt", "checks", "fence", "json"])]
     follow: bool,
 
-    /// The prompt of the agent instead.
+    /// Print the prompt of the agent instead.
     #[arg(long, requires = "task", conflicts_with = "checks")]
     prompt: bool,
 
-    /// What its fence let the agent do instead, as JSON.
+    /// Print what the fence allowed the agent instead, as JSON.
     #[arg(long, requires = "task", conflicts_with_all = ["checks", "prompt"])]
     fence: bool,
 
-    /// What the commands printed that verified it instead.
+    /// Print the output of the verification commands instead.
     #[arg(long, requires = "task")]
     checks: bool,
 
-    /// The lines as the agent printed them, also at a terminal.
+    /// Print the log unchanged, even at a terminal.
     #[arg(long, requires = "task", conflicts_with_all = ["readable", "prompt", "checks", "fence", "json"])]
     raw: bool,
 
-    /// What the agent said and did, as at a terminal, also into a pipe or a file.
+    /// Print messages and tools as text, even into a pipe or a file.
     #[arg(long, requires = "task", conflicts_with_all = ["prompt", "checks", "fence", "json"])]
     readable: bool,
 
-    /// Print as JSON which logs there are, and where.
+    /// Print the list of logs with their paths as JSON.
     #[arg(long, conflicts_with_all = ["prompt", "checks", "fence"])]
     json: bool,
 }

@@ -18,7 +18,7 @@ pub(crate) struct Args {
     #[arg(value_name = "FILE")]
     file: PathBuf,
 
-    /// How many stories may run in parallel.
+    /// The number of stories that may run in parallel.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     max_concurrency: Option<u32>,
 
@@ -26,7 +26,7 @@ pub(crate) struct Args {
     #[arg(long)]
     no_backup: bool,
 
-    /// Write nothing; show what would change, and say which files would be written.
+    /// Show what would change and which files would be written, and write nothing.
     #[arg(long)]
     dry_run: bool,
 

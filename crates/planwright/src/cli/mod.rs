@@ -113,7 +113,7 @@ enum CliVerb {
     Why(why::Args),
     Graph(graph::Args),
     List(list::Args),
-    /// Begin work on tasks that are ready.
+    /// Start tasks that are ready.
     #[command(after_help = "\
 Examples:
   planwright start t2
@@ -127,15 +127,15 @@ Examples:
   planwright fail t3 --note \"the router has no hook\"
   cargo test 2>&1 | tail -n 40 | planwright fail t3 --note -")]
     Fail(transition::FinishArgs),
-    /// Leave tasks out.
+    /// Skip tasks.
     #[command(after_help = "\
 Examples:
   planwright skip t3 --note \"the gateway does it\"
   planwright skip 2 --no-cascade            rawko: what depends on it stays")]
     Skip(transition::FinishArgs),
-    /// Offer failed tasks again.
+    /// Retry failed tasks: make them pending again.
     ///
-    /// They are pending again; an Aimi file keeps them as failed until they start. --start starts them in the same step.
+    /// An Aimi file keeps them as failed until they start. --start starts them in the same step.
     #[command(after_help = "\
 Examples:
   planwright retry t3
@@ -143,12 +143,12 @@ Examples:
     Retry(transition::RetryArgs),
     /// Block tasks on something outside the plan; needs --note.
     ///
-    /// OpenCrabs plans have a place for it; those of the other dialects do not.
+    /// Only OpenCrabs plans can hold a blocked task.
     #[command(after_help = "\
 Examples:
   planwright block 3 --note \"waits for the key of the provider\"")]
     Block(transition::FinishArgs),
-    /// Make tasks pending again.
+    /// Reset tasks to pending.
     #[command(after_help = "\
 Examples:
   planwright reset t3
@@ -165,21 +165,21 @@ Examples:
 Examples:
   planwright depend t4 --on t2 --on t3")]
     Depend(task_edits::DependArgs),
-    /// Make a task independent of others.
+    /// Remove dependencies of a task.
     #[command(after_help = "\
 Examples:
   planwright undepend t4 --on t2")]
     Undepend(task_edits::DependArgs),
     /// Ask for a plan to be approved.
     ///
-    /// For OpenCrabs plans: a draft, or one that was rejected and has been corrected, becomes `PendingApproval`.
+    /// An OpenCrabs draft, or a corrected plan after a rejection, becomes `PendingApproval`.
     #[command(after_help = "\
 Examples:
   planwright submit plan.json --by ada")]
     Submit(approval::PlanArgs),
     /// Approve a plan, or the work of a task.
     ///
-    /// An OpenCrabs plan becomes `Approved`. A task that a run has left for review is done; a run that is under way gets the decision.
+    /// An OpenCrabs plan becomes `Approved`. A task in review becomes done; an active run continues with the decision.
     #[command(after_help = "\
 Examples:
   planwright approve plan.json --by ada     a plan
@@ -188,8 +188,8 @@ Examples:
     Approve(approval::JudgedArgs),
     /// Reject a plan, or the work of a task; needs --note.
     ///
-    /// An OpenCrabs plan that has not begun becomes `Rejected`; `submit` asks again once it is corrected. A task that a run has left
-    /// for review has failed; a run that is under way gets the decision.
+    /// An OpenCrabs plan that has not started becomes `Rejected`; after a correction, `submit` it again. A task in review becomes
+    /// failed; an active run continues with the decision.
     #[command(after_help = "\
 Examples:
   planwright reject plan.json --note \"the load test is missing\"
@@ -197,8 +197,8 @@ Examples:
     Reject(approval::JudgedArgs),
     /// Cancel a plan.
     ///
-    /// An OpenCrabs plan becomes `Cancelled`, a rawko plan `failed`, with the note among its constraints. What became of its tasks
-    /// stays.
+    /// An OpenCrabs plan becomes `Cancelled`. A rawko plan becomes `failed`, with the note in its constraints. Its tasks keep their
+    /// states.
     #[command(after_help = "\
 Examples:
   planwright cancel plan.json --note \"the gateway does it now\"")]
@@ -227,7 +227,7 @@ Examples:
   planwright pause                          the only run under way
   planwright pause tasks.json --note \"the disk is nearly full\"")]
     Pause(control::Args),
-    /// Have a paused run start tasks again.
+    /// Resume a paused run: it starts tasks again.
     #[command(after_help = "\
 Examples:
   planwright resume")]

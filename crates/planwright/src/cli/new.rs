@@ -13,30 +13,30 @@ use super::{Exit, Failure, Output, Result};
 
 /// Create a plan, to be filled with `planwright add`.
 ///
-/// It is written where the dialect's own tool keeps plans, unless --out names a file.
+/// Written where the dialect's own tool keeps plans, unless --out names a file.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
   planwright new \"Limit how often a client may call\"
   planwright new \"Log in with JWT\" --dialect rawko --out plan.yaml")]
 pub(crate) struct Args {
-    /// What the plan is about; the dialect may stand before it.
+    /// The title of the plan; a dialect may precede it.
     #[arg(value_name = "TITLE", required = true, num_args = 1..=2, value_parser = NonEmpty::new())]
     title: Vec<String>,
 
-    /// The dialect of the plan. Default: `plan.dialect`, else that of the plans that exist, else clido.
+    /// The dialect of the plan. Default: `plan.dialect`, else that of existing plans, else clido.
     #[arg(long, value_name = "DIALECT", value_parser = dialect_names())]
     dialect: Option<String>,
 
-    /// Write to this file, which must be new.
+    /// Write to this file, which must not exist.
     #[arg(long, short, value_name = "PATH")]
     out: Option<PathBuf>,
 
-    /// Write nothing; print the text that would be written.
+    /// Print the text that would be written, and write nothing.
     #[arg(long)]
     dry_run: bool,
 
-    /// Show what would be written as a diff against nothing, and write nothing.
+    /// Show what would be written as a diff, and write nothing.
     #[arg(long)]
     diff: bool,
 }
@@ -63,7 +63,7 @@ fn named_dialect(args: &Args) -> Result<(Option<&str>, &str)> {
     let is_dialect = |word: &str| dialect::find(word).is_some();
     match (args.title.as_slice(), args.dialect.as_deref()) {
         ([title], None) if is_dialect(title) => Err(Failure::usage(
-            format!("`{title}` is a dialect, and the title is missing"),
+            format!("the title is missing: `{title}` is a dialect"),
             format!("planwright new \"TITLE\" --dialect {title}"),
         )),
         ([title], named) => Ok((named, title)),

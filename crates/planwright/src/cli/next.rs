@@ -15,7 +15,7 @@ use crate::render::wrap::cut_at_word;
 
 /// Print the ready tasks in the order to take them.
 ///
-/// As many as there are free slots; with --all every one.
+/// Lists as many tasks as there are free slots; with --all every ready task.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -26,11 +26,11 @@ pub(crate) struct Args {
     #[command(flatten)]
     plan: PlanArgument,
 
-    /// Print JSON: everything the plan says about each task.
+    /// Print JSON, with every field of each task.
     #[arg(long)]
     json: bool,
 
-    /// Every ready task, whatever the free slots.
+    /// Print every ready task, even without a free slot.
     #[arg(long)]
     all: bool,
 
@@ -38,14 +38,14 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with = "all")]
     start: bool,
 
-    /// With --start: who takes it.
+    /// With --start: your name, as the owner of the claim.
     #[arg(long, value_name = "NAME", requires = "start", value_parser = NonEmptyStringValueParser::new())]
     by: Option<String>,
 
     #[command(flatten)]
     lease: LeaseOption,
 
-    /// With --start: write nothing; say what would be started.
+    /// With --start: print what would be started, and write nothing.
     #[arg(long, requires = "start")]
     dry_run: bool,
 
@@ -97,7 +97,7 @@ fn draw(args: &Args, report: &NextReport, output: &mut Output) {
         output.remark(closed);
     }
     for (task, why) in &obstacles.unproven {
-        output.remark(&format!("{} may not be worked on: {why}", shown_name(task)));
+        output.remark(&format!("{} cannot be started: {why}", shown_name(task)));
     }
     if report.ready.is_empty() && !obstacles.awaits_approval {
         output.remark(&why_nothing(report));
@@ -137,9 +137,9 @@ fn why_nothing(report: &NextReport) -> String {
             format!("{n_ready} ready, {n_interrupted} interrupted: `planwright run {path}` continues the run")
         }
         () if n_ready > 0 => format!("no slot is free: {n_ready} ready, {} running", progress.running),
-        () if progress.pending == 0 => format!("nothing is pending: {}", counts(progress, n_interrupted)),
+        () if progress.pending == 0 => format!("no task is pending: {}", counts(progress, n_interrupted)),
         () => format!(
-            "nothing is ready: {}; `planwright show {path}` says why",
+            "no task is ready: {}; `planwright show {path}` shows why",
             counts(progress, n_interrupted)
         ),
     }

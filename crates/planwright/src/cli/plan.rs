@@ -9,20 +9,19 @@ use planwright_verbs::planning::SourceFindings;
 use planwright_verbs::text::{one_line, printable};
 
 use super::answers;
-use super::editor::{editor, open_in};
+use super::editor::{Left, editor, open_in};
 use super::outline::show_tasks;
 use super::plan_arg::dialect_names;
 use super::planner::{PlannerOptions, PlanningView};
 use super::text_arg::text_of;
-use super::{Exit, Output, Result};
+use super::{Exit, Failure, Output, Result};
 use crate::render::findings::{FindingsSource, findings};
 
 /// Have an agent write a plan for a goal, and check it.
 ///
-/// The prompt describes a valid plan of the dialect. The plan is extracted from the answer, read and checked;
-/// errors are sent back to it, twice at most. An answer that still is no plan of the dialect is read as `import` reads answers, shown with
-/// every guess, and confirmed. Ids, dates and states are planwright's own. At a terminal the draft opens in your
-/// editor before anything is done with it.
+/// The prompt describes a valid plan of the dialect. The plan is extracted from the answer and checked; errors are returned to the
+/// agent, twice at most. If the answer still is no plan of the dialect, it is read like `import` reads answers: shown with every guess,
+/// for you to confirm. planwright sets ids, dates and states. At a terminal the draft opens in your editor first.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -32,11 +31,11 @@ Examples:
   planwright plan \"Log in with JWT\" --dry-run   print the prompt
   planwright plan \"Log in with JWT\" --from answer.md")]
 pub(crate) struct Args {
-    /// The goal; @FILE and - are read.
+    /// The goal; @FILE reads it from a file, - from standard input.
     #[arg(value_name = "GOAL")]
     goal: String,
 
-    /// The dialect of the plan. Default: `plan.dialect`, else that of the plans that exist, else clido.
+    /// The dialect of the plan. Default: `plan.dialect`, else that of existing plans, else clido.
     #[arg(long, value_name = "DIALECT", value_parser = dialect_names())]
     dialect: Option<String>,
 
@@ -47,11 +46,11 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with_all = ["agent", "from"])]
     single: bool,
 
-    /// Write to this file, which must be new.
+    /// Write to this file, which must not exist.
     #[arg(long, short, value_name = "PATH")]
     out: Option<PathBuf>,
 
-    /// Take an answer that is no plan of the dialect as it is read, without a question.
+    /// Accept an answer that is no plan of the dialect without asking.
     #[arg(long, short)]
     yes: bool,
 
@@ -59,11 +58,11 @@ pub(crate) struct Args {
     #[arg(long, visible_alias = "plan-no-edit")]
     no_edit: bool,
 
-    /// Run the plan then.
+    /// Then run the plan.
     #[arg(long, conflicts_with_all = ["dry_run", "json"])]
     run: bool,
 
-    /// Print the prompt for the agent. Starts nothing and writes nothing.
+    /// Print the prompt for the agent. No agent is started, nothing is written.
     #[arg(long, conflicts_with = "from")]
     dry_run: bool,
 }
@@ -152,17 +151,28 @@ fn edited(args: &Args, draft: &NewDraft, output: &mut Output) -> Result<Edited> 
     };
     loop {
         output.flush();
-        let status = open_in(&editor, &draft.path)?;
+        let status = match open_in(&editor, &draft.path)? {
+            Left::Closed(status) => status,
+            Left::Ended(exit) => {
+                let path = draft.path.to_string_lossy();
+                output.remark(&format!(
+                    "ended while the editor was open; the draft is kept as {}",
+                    one_line(&path)
+                ));
+                output.command(&format!("edit it again: `planwright edit {}`", argument(&path)));
+                return Err(Failure::interrupted(exit));
+            }
+        };
         if !status.success() {
             // The user declined, as with vim's `:cq`.
             output.remark(&format!(
-                "the editor ended with {status}: nothing is done with the draft, which stays as {}",
+                "the editor ended with {status}; the draft is kept unchanged as {}",
                 one_line(&draft.path.display().to_string())
             ));
             return Ok(Edited::Abandoned);
         }
         let Some(edited) = draft.edited() else {
-            output.remark("the draft is gone: it is abandoned");
+            output.remark("the draft was removed: it is abandoned");
             return Ok(Edited::Abandoned);
         };
         if edited.is_valid {
@@ -170,7 +180,7 @@ fn edited(args: &Args, draft: &NewDraft, output: &mut Output) -> Result<Edited> 
         }
         let drawn = drawn(&edited.findings, FindingsSource::Other, output);
         output.note(&drawn);
-        output.note("the plan has errors. Edit it again, keep it as it is, or abandon it? [edit/keep/abandon] ");
+        output.note("the plan has errors. Edit it again, keep it, or abandon it? [edit/keep/abandon] ");
         match answers::line().as_deref() {
             Some("k" | "keep") | None => return Ok(Edited::Invalid),
             Some("a" | "abandon") => {
@@ -193,7 +203,7 @@ fn abandon(draft: &NewDraft, output: &mut Output) {
             ));
         }
         Err(error) => output.remark(&format!(
-            "warning: {} could not be put aside: {error}",
+            "warning: {} could not be moved: {error}",
             draft.path.display()
         )),
     }

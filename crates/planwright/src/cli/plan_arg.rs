@@ -30,7 +30,7 @@ impl Reading {
 /// The plan that a verb reads or changes. `help` has the words for verbs that also read standard input.
 #[derive(clap::Args)]
 pub(crate) struct PlanOption {
-    /// The plan: a path, the folder of its workspace, its id or title or a part of them. Default: the workspace's only plan.
+    /// The plan: a path, the folder of its workspace, its id or title, or part of either. Default: the workspace's only plan.
     #[arg(long = "plan", short, value_name = "PLAN", value_parser = NonEmpty::new())]
     pub(crate) plan: Option<String>,
 
@@ -47,7 +47,7 @@ impl PlanOption {
 /// The same for verbs that take the plan as their argument.
 #[derive(clap::Args)]
 pub(crate) struct PlanArgument {
-    /// The plan: a path, the folder of its workspace, its id or title or a part of them. Default: the workspace's only plan.
+    /// The plan: a path, the folder of its workspace, its id or title, or part of either. Default: the workspace's only plan.
     #[arg(value_name = "PLAN", value_parser = NonEmpty::new())]
     pub(crate) plan: Option<String>,
 

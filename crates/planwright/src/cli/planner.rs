@@ -25,11 +25,11 @@ const MAX_SHOWN: usize = 10;
 /// Who plans, and what the planner gets.
 #[derive(clap::Args, Default)]
 pub(crate) struct PlannerOptions {
-    /// The agent that plans; else plan.agent of the configuration, run.agent, or the only one there is.
+    /// The agent that plans. Default: plan.agent of the configuration, else run.agent, else the only agent.
     #[arg(long, value_name = "NAME")]
     pub(crate) agent: Option<String>,
 
-    /// A file that the planner is to know; may be given several times.
+    /// A file for the planner to read; may be given several times.
     #[arg(long, value_name = "FILE", help_heading = "What the planner gets")]
     pub(crate) context: Vec<String>,
 
@@ -37,15 +37,15 @@ pub(crate) struct PlannerOptions {
     #[arg(long, value_name = "TEXT", help_heading = "What the planner gets")]
     pub(crate) constraint: Vec<String>,
 
-    /// What is known from before; may be given several times. @FILE is read.
+    /// A known fact for the planner; may be given several times. @FILE is read.
     #[arg(long, value_name = "TEXT", help_heading = "What the planner gets")]
     pub(crate) memory: Vec<String>,
 
-    /// A file with a template for the prompt, in place of planwright's own.
+    /// A file with a template for the prompt, instead of planwright's own.
     #[arg(long, value_name = "FILE", help_heading = "What the planner gets")]
     pub(crate) template: Option<PathBuf>,
 
-    /// Take a planner's answer from this file, or - for standard input, and run no agent.
+    /// Read a planner's answer from this file, or - for standard input, and start no agent.
     #[arg(long, value_name = "FILE", conflicts_with = "agent")]
     pub(crate) from: Option<String>,
 }
@@ -163,10 +163,12 @@ impl PlanningView<'_> {
 
 fn sent_back(findings: &[Diagnostic], output: &mut Output) {
     let problems = match findings.len() {
-        1 => "1 problem goes".to_owned(),
-        n => format!("{n} problems go"),
+        1 => "1 error is".to_owned(),
+        n => format!("{n} errors are"),
     };
-    output.remark(&format!("the answer cannot be used yet: {problems} back"));
+    output.remark(&format!(
+        "the answer cannot be used yet: {problems} returned to the agent"
+    ));
     for found in findings.iter().take(MAX_SHOWN) {
         output.remark(&format!("  {}: {}", found.rule.id, one_line(&found.message)));
     }

@@ -11,10 +11,10 @@ use super::plan_arg::PlanArgument;
 use super::{Exit, Output, Result};
 use crate::render::terminal::addressed;
 
-/// List what agents and planners propose for a plan.
+/// List the proposals of agents and planners for a plan.
 ///
-/// Agents propose tasks where they find work that the plan lacks, planners new versions.
-/// `planwright approve --proposed` takes it into the plan, `planwright reject --proposed` forgets it.
+/// Agents propose tasks for work that the plan lacks; planners propose new versions.
+/// `planwright approve --proposed` adds them to the plan, `planwright reject --proposed` deletes them.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -34,7 +34,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
         return Ok(Exit::Success);
     }
     if report.proposals.is_empty() {
-        output.remark("nothing is proposed");
+        output.remark("no proposals");
     }
     list(&report.proposals, output);
     Ok(Exit::Success)
@@ -93,7 +93,7 @@ pub(super) fn draw_approved(report: &ApprovedReport, is_dry: bool, output: &mut 
         }
     }
     if report.exit() != Exit::Success {
-        output.remark("help: `planwright reject --proposed --note WHY` forgets what is left");
+        output.remark("help: `planwright reject --proposed --note WHY` deletes the remaining proposals");
     }
 }
 

@@ -13,10 +13,10 @@ use crate::render::terminal::addressed;
 
 /// Have an agent make a new version of a plan.
 ///
-/// For what failed, for what was found out, for what must hold from now on. Tasks that are done stay as they were, tasks that
-/// stay keep their ids, what failed is open again. The new version is shown in terms of tasks before it is written: you are
-/// asked at a terminal, and say --yes elsewhere. Where a dialect keeps each version in a file of its own, the old one stays as
-/// it is; elsewhere the old text is kept in .planwright/versions, and `planwright undo` takes the change back.
+/// Use it after a failure, or when facts or constraints are new. Tasks that are done do not change, remaining tasks keep their ids,
+/// and failed tasks are open again. The new version is shown in terms of tasks before it is written: you confirm it at a
+/// terminal, or with --yes. If a dialect keeps each version in its own file, the old file does not change. For other dialects the
+/// old text is kept in .planwright/versions, and `planwright undo` reverts the change.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -30,15 +30,15 @@ pub(crate) struct Args {
     #[command(flatten)]
     planner: PlannerOptions,
 
-    /// The task that failed. Default: the first that has.
+    /// The task that failed. Default: the first failed one.
     #[arg(long, value_name = "TASK", help_heading = "What the planner gets")]
     task: Option<String>,
 
-    /// How it failed. Default: what the plan and the last run say. @FILE is read.
+    /// How it failed. Default: the reason in the plan or the last run. @FILE is read.
     #[arg(long, value_name = "TEXT", help_heading = "What the planner gets")]
     error: Option<String>,
 
-    /// What was found out since the plan was made; may be given several times. @FILE is read.
+    /// A fact that is new since the plan was made; may be given several times. @FILE is read.
     #[arg(long, value_name = "TEXT", help_heading = "What the planner gets")]
     discovery: Vec<String>,
 
@@ -46,15 +46,15 @@ pub(crate) struct Args {
     #[arg(long, short)]
     yes: bool,
 
-    /// Who does it, for the plan's history.
+    /// Your name, for the plan's history.
     #[arg(long, value_name = "NAME")]
     by: Option<String>,
 
-    /// Print the prompt for the agent. Starts nothing and writes nothing.
+    /// Print the prompt for the agent. No agent is started, nothing is written.
     #[arg(long)]
     dry_run: bool,
 
-    /// Show how the text changes as well.
+    /// Also show the change as text.
     #[arg(long)]
     diff: bool,
 }
@@ -136,7 +136,7 @@ fn show(proposed: &ProposedVersion, output: &mut Output) {
     }
     if let Some(failed) = &proposed.same_failure {
         output.remark(&format!(
-            "{} failed, and is the same in this version",
+            "{} failed, and does not change in this version",
             shown_name(failed)
         ));
     }
@@ -149,7 +149,7 @@ fn draw_result(report: &ReplanReport, output: &mut Output) {
         (true, Some(file)) => output.line(&format!("the new version is {}", one_line(file))),
         (true, None) => {
             let path = one_line(path);
-            output.line(&format!("wrote {path}; `planwright undo {path}` takes it back"));
+            output.line(&format!("wrote {path}; `planwright undo {path}` reverts it"));
         }
         (false, _) => {
             output.remark("nothing was written");

@@ -12,8 +12,8 @@ use crate::render::terminal::harmless_line;
 
 /// Write a page about a run: one HTML file with graph and logs.
 ///
-/// Timeline, tasks and receipts are in it, too. The file needs no network and runs no scripts: open it in any browser, send it to
-/// others. Mind that it holds the ends of the agents' logs.
+/// The page also has timeline, tasks and receipts. It needs no network and runs no scripts: open it in any browser, or send it.
+/// Check it first: it has the last lines of the agents' logs.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -22,7 +22,7 @@ Examples:
   planwright report 20261116-0530 --out run.html
   planwright report --out - | gzip > run.html.gz")]
 pub(crate) struct Args {
-    /// The run: its id, the beginning of it, or `last`. Default: the newest.
+    /// The run: its id, the beginning of its id, or `last`. Default: the newest.
     #[arg(value_name = "RUN")]
     run: Option<String>,
 
@@ -30,15 +30,15 @@ pub(crate) struct Args {
     #[arg(long, short, value_name = "PLAN", value_parser = NonEmpty::new())]
     plan: Option<String>,
 
-    /// Where to write it; - for standard output. Default: report.html in the folder of the run.
+    /// The file to write; - for standard output. Default: report.html in the folder of the run.
     #[arg(long, short, value_name = "FILE")]
     out: Option<PathBuf>,
 
-    /// Embed what each task changed, as a diff.
+    /// Embed the diff of each task.
     #[arg(long)]
     diff: bool,
 
-    /// Print JSON: where the page is.
+    /// Print JSON with the path of the page.
     #[arg(long)]
     json: bool,
 }

@@ -60,6 +60,9 @@ pub(super) struct RunView<'o> {
     gate: Option<ReviewPrompt>,
 }
 
+/// The note of a rejection without a reason.
+const REJECTED: &str = "rejected at the terminal";
+
 /// Asks the user about tasks that wait for review. Answers are sent like those of other processes.
 struct ReviewPrompt {
     root: PathBuf,
@@ -68,6 +71,8 @@ struct ReviewPrompt {
     waits: Arc<AtomicBool>,
     /// The last task that was asked about, and whether there was an answer.
     asked: Option<(String, bool)>,
+    /// Whether the user rejected it, and is asked for the reason.
+    asks_why: bool,
 }
 
 impl ReviewPrompt {
@@ -76,13 +81,35 @@ impl ReviewPrompt {
         format!("{} needs review. Is it good? [y / n REASON] ", shown_name(&task.task))
     }
 
+    /// Returns the question about the reason of a rejection.
+    fn why_question(task: &TaskRun) -> String {
+        format!(
+            "Why is {} rejected? [REASON, or Enter for none] ",
+            shown_name(&task.task)
+        )
+    }
+
+    /// Takes a typed line. Returns the next question, if it is no answer yet.
+    fn take(&mut self, run: &str, task: &TaskRun, line: &str) -> Option<String> {
+        if std::mem::take(&mut self.asks_why) {
+            let line = format!("n {}", if line.is_empty() { REJECTED } else { line });
+            self.answer(run, &task.task, &line);
+            return None;
+        }
+        if matches!(line.to_lowercase().as_str(), "n" | "no") {
+            self.asks_why = true;
+            return Some(ReviewPrompt::why_question(task));
+        }
+        let is_answer = self.answer(run, &task.task, line);
+        (!is_answer).then(|| format!("Please answer y, or n and a reason. {}", ReviewPrompt::question(task)))
+    }
+
     /// Sends an answer to the run; false if the line is none.
     fn answer(&self, run: &str, task: &str, line: &str) -> bool {
         let (word, why) = line.split_once(' ').unwrap_or((line, ""));
         let (is_approved, note) = match (word.to_lowercase().as_str(), why.trim()) {
             ("y" | "yes", "") => (true, None),
             ("y" | "yes", why) => (true, Some(why)),
-            ("n" | "no", "") => (false, Some("rejected at the terminal")),
             ("n" | "no", why) => (false, Some(why)),
             _ => return false,
         };
@@ -198,6 +225,7 @@ impl<'o> RunView<'o> {
         };
         if gate.asked.as_ref().is_none_or(|(asked, _)| *asked != task.task) {
             gate.asked = Some((task.task.clone(), false));
+            gate.asks_why = false;
             show_question(&mut self.shown, ReviewPrompt::question(task));
         }
         let is_answered = gate.asked.as_ref().is_some_and(|(_, is_answered)| *is_answered);
@@ -210,14 +238,13 @@ impl<'o> RunView<'o> {
                 if let Shown::Live(display, _) = &mut self.shown {
                     display.typed();
                 }
-                if is_answered || gate.answer(&self.run, &task.task, &line) {
-                    gate.asked = Some((task.task.clone(), true));
-                } else {
-                    let question = ReviewPrompt::question(task);
-                    show_question(
-                        &mut self.shown,
-                        format!("Please answer y, or n and a reason. {question}"),
-                    );
+                let question = match is_answered {
+                    true => None,
+                    false => gate.take(&self.run, task, &line),
+                };
+                match question {
+                    Some(question) => show_question(&mut self.shown, question),
+                    None => gate.asked = Some((task.task.clone(), true)),
                 }
             }
         }
@@ -253,9 +280,8 @@ impl RunObserver for RunView<'_> {
             return false;
         }
         proposals::list(proposals, self.output);
-        self.output.note(
-            "Agents propose tasks for this plan (`planwright proposals`). Take them into it, and continue? [y/N] ",
-        );
+        self.output
+            .note("Agents propose tasks for this plan (`planwright proposals`). Add them to it, and continue? [y/N] ");
         answers::is_yes()
     }
 
@@ -272,6 +298,7 @@ impl RunObserver for RunView<'_> {
             by: self.by.clone(),
             waits: Arc::clone(beginning.waits_for_review),
             asked: None,
+            asks_why: false,
         });
     }
 
@@ -307,7 +334,7 @@ impl RunObserver for RunView<'_> {
     fn on_interrupted(&mut self, task: &str) -> Option<&'static str> {
         loop {
             self.output.note(&format!(
-                "{} was interrupted. Try it again, or have it failed? [retry/fail/quit] ",
+                "{} was interrupted. Retry it, or mark it as failed? [retry/fail/quit] ",
                 shown_name(task)
             ));
             match answers::line().as_deref() {
@@ -363,7 +390,7 @@ impl Watcher for RunView<'_> {
             "verification fails before any task has changed anything:\n\n{}",
             printable(failures)
         );
-        eprint!("Begin anyway? [y/N] ");
+        eprint!("Start anyway? [y/N] ");
         answers::is_yes()
     }
 }

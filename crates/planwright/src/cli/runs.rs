@@ -10,10 +10,9 @@ use planwright_verbs::text::{columns, cut, money, one_line};
 use super::{Exit, Output, Result};
 use crate::render::wrap::hanging;
 
-/// List the runs of this workspace, and how each of them stands.
+/// List the runs of this workspace with their states, newest first.
 ///
-/// The newest come first. A run that never said how it ended, and that no process is at, was interrupted: `planwright run`
-/// continues it.
+/// A run without a recorded end and without a process was interrupted: `planwright run` continues it.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -27,7 +26,7 @@ pub(crate) struct Args {
     #[arg(value_name = "PLAN", value_parser = NonEmpty::new())]
     plan: Option<String>,
 
-    /// Show no more than this many.
+    /// Show at most this many.
     #[arg(long, value_name = "N", default_value = "20")]
     limit: NonZeroUsize,
 }

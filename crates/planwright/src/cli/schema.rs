@@ -12,11 +12,11 @@ Examples:
   planwright schema                     the dialects, and their folders
   planwright schema clido > clido.schema.json")]
 pub(crate) struct Args {
-    /// The dialect that is meant.
+    /// The dialect. Default: list the dialects.
     #[arg(value_name = "DIALECT", value_parser = dialect_names())]
     dialect: Option<String>,
 
-    /// Print JSON: the list of the dialects, too. A schema is JSON in any case.
+    /// Print the list of dialects as JSON. A schema is always JSON.
     #[arg(long)]
     json: bool,
 }

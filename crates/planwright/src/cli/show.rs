@@ -21,14 +21,14 @@ Examples:
   planwright show - < answer.json           standard input
   planwright show --json | jq .plan.progress")]
 pub(crate) struct Args {
-    /// The plan: a path, an id or part of one, - for standard input; or a task of the plan. A word that names a plan means the plan.
+    /// The plan: a path, an id or part of one, - for standard input; or a task of the plan. If both fit, the plan is meant.
     #[arg(value_name = "PLAN|TASK", value_parser = NonEmpty::new())]
     what: Option<String>,
 
     #[command(flatten)]
     plan: PlanOption,
 
-    /// Show every task in the order of the file, done ones too, however long that is.
+    /// Show every task, including done ones, in the order of the file.
     #[arg(long)]
     all: bool,
 
@@ -40,15 +40,15 @@ pub(crate) struct Args {
     #[arg(long)]
     json: bool,
 
-    /// With --json: this many tasks at most.
+    /// With --json: print at most this many tasks.
     #[arg(long, value_name = "N", requires = "json", value_parser = clap::value_parser!(u64).range(1..))]
     limit: Option<u64>,
 
-    /// With --json: continue after the tasks that were printed before, by `next_cursor` of that report.
+    /// With --json: continue an earlier report, by its `next_cursor`.
     #[arg(long, value_name = "CURSOR", requires = "json")]
     cursor: Option<String>,
 
-    /// With --json: only these members of tasks, as `task,status,depends_on`.
+    /// With --json: print only these members of tasks, as `task,status,depends_on`.
     #[arg(long, value_name = "NAMES", requires = "json", value_delimiter = ',')]
     fields: Vec<String>,
 }
@@ -84,7 +84,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum StateOption {
-    /// Pending, and nothing is left that it waits for.
+    /// Pending, and every dependency is done.
     Ready,
     /// Pending, and it waits for another task.
     Waiting,

@@ -106,7 +106,7 @@ fn foot(page: &ShownPage<'_>) -> String {
     } else if !shown.ready.is_empty() {
         lines.extend(wrapped(&format!("ready: {}", some_of(names, 8)), width));
     } else if progress.pending > 0 && progress.running == 0 {
-        let words = "nothing is ready: `planwright why TASK` says why";
+        let words = "no task is ready: `planwright why TASK` explains why";
         lines.extend(wrapped(words, width).iter().map(|line| paint.warning(line)));
     }
     if plan.errors > 0 {

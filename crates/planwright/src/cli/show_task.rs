@@ -103,7 +103,7 @@ fn receipt_words(verified: &VerifiedReport) -> String {
         .as_deref()
         .map_or_else(String::new, |by| format!(", by {}", one_line(by)));
     match (verified.waived, verified.passed, commands.is_empty()) {
-        (true, ..) => format!("not verified: that was waived{by}"),
+        (true, ..) => format!("not verified: verification was waived{by}"),
         (_, true, _) => format!("passed: {commands}{by}"),
         (_, false, true) => format!("no rule covers it{by}"),
         (_, false, false) => format!("failed: {commands}{by}"),

@@ -14,7 +14,7 @@ Examples:
   planwright summary 20261116-0531
   planwright summary --json")]
 pub(crate) struct Args {
-    /// The run: its id, the beginning of it, or `last`. Default: the newest.
+    /// The run: its id, the beginning of its id, or `last`. Default: the newest.
     #[arg(value_name = "RUN")]
     run: Option<String>,
 

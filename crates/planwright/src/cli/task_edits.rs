@@ -29,15 +29,15 @@ struct EditOptions {
 #[derive(clap::Args)]
 #[group(multiple = false)]
 struct PlaceOptions {
-    /// Right before this task.
+    /// Place it directly before this task.
     #[arg(long, value_name = "TASK")]
     before: Option<String>,
 
-    /// Right after this task in the list; that makes no dependency.
+    /// Place it directly after this task. This adds no dependency.
     #[arg(long, value_name = "TASK")]
     after: Option<String>,
 
-    /// Before all others.
+    /// Place it first.
     #[arg(long)]
     first: bool,
 }
@@ -51,14 +51,14 @@ impl PlaceOptions {
     }
 }
 
-/// Add a task; its id is made by the dialect's rule.
+/// Add a task with an id by the dialect's rule.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
   planwright add \"Write the tests\" --on t1 --on t2
   planwright add \"Login handler\" task_type=create --after 2")]
 pub(crate) struct AddArgs {
-    /// What the task is about.
+    /// The title of the task.
     #[arg(value_name = "TITLE", value_parser = NonEmpty::new())]
     title: String,
 
@@ -66,7 +66,7 @@ pub(crate) struct AddArgs {
     #[arg(value_name = "FIELD=VALUE")]
     fields: Vec<String>,
 
-    /// An id of your own.
+    /// The id of the task. Default: made by the dialect's rule.
     #[arg(long)]
     id: Option<String>,
 
@@ -81,7 +81,7 @@ pub(crate) struct AddArgs {
     edit: EditOptions,
 }
 
-/// Give fields of a task other values.
+/// Set fields of a task.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -116,7 +116,7 @@ pub(crate) struct RemoveArgs {
     #[arg(value_name = "TASK", required = true)]
     tasks: Vec<String>,
 
-    /// Take them out of the dependencies of others.
+    /// Also remove the dependencies of remaining tasks on them.
     #[arg(long)]
     detach: bool,
 
@@ -124,7 +124,7 @@ pub(crate) struct RemoveArgs {
     edit: EditOptions,
 }
 
-/// Move a task in the list; what is named by its place is renumbered.
+/// Move a task in the list, and renumber references to places.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -138,7 +138,7 @@ pub(crate) struct MoveArgs {
     #[command(flatten)]
     place: PlaceOptions,
 
-    /// After all others.
+    /// Place it last.
     #[arg(long, conflicts_with_all = ["before", "after", "first"])]
     last: bool,
 
@@ -146,7 +146,7 @@ pub(crate) struct MoveArgs {
     edit: EditOptions,
 }
 
-/// Give a task another id; references follow.
+/// Rename the id of a task and all references to it.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -164,7 +164,7 @@ pub(crate) struct RenameArgs {
     edit: EditOptions,
 }
 
-/// Make a task depend on others.
+/// Add dependencies to a task.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -245,7 +245,7 @@ pub(crate) fn shift(args: &MoveArgs, output: &mut Output) -> Result<Exit> {
     let place = args.place.place().or(args.last.then_some(TaskPlace::Last));
     let Some(place) = place else {
         return Err(Failure::usage(
-            "the new place of the task is missing",
+            "the new place of the task is not given",
             "use --before TASK, --after TASK, --first or --last",
         ));
     };

@@ -10,7 +10,7 @@ pub(crate) const MAX_BYTES: usize = 1024 * 1024;
 
 /// The help for an unreadable file: if text could have been meant, and if only a file could.
 const AT_SIGN: &str = "to begin the text with an at sign, write it twice: @@";
-const NAME: &str = "look whether it is there, and whether you may read it";
+const NAME: &str = "check that it exists, and that you may read it";
 
 /// Returns the text that an argument means. Only one of several can be standard input, which `stdin_is_taken` records.
 pub(crate) fn text_of(option: &str, typed: &str, stdin_is_taken: &mut bool) -> Result<String> {
@@ -19,7 +19,7 @@ pub(crate) fn text_of(option: &str, typed: &str, stdin_is_taken: &mut bool) -> R
             if std::mem::replace(stdin_is_taken, true) {
                 return Err(Failure::usage(
                     "standard input can be read only once",
-                    "give one of the two as words, or as @FILE",
+                    "give one of the two as text, or as @FILE",
                 ));
             }
             read(option, "standard input", io::stdin().lock(), MAX_BYTES)?

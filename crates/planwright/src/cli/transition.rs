@@ -22,16 +22,16 @@ pub(crate) struct Args {
     #[command(flatten)]
     plan: PlanOption,
 
-    /// Why, in your words: kept where the dialect has a place for it, and in the plan's history. @FILE for what a file holds,
-    /// - for standard input.
+    /// The reason, for the plan's history and, where the dialect has a field for it, the plan. @FILE reads it from a file, - from
+    /// standard input.
     #[arg(long, value_name = "TEXT")]
     note: Option<String>,
 
-    /// The result of the work. @FILE and - as for --note.
+    /// The result of the work. @FILE and - are read as for --note.
     #[arg(long, value_name = "TEXT")]
     output: Option<String>,
 
-    /// A file that the work touched; may be given several times.
+    /// A file that the work changed; may be given several times.
     #[arg(long = "file", value_name = "PATH")]
     files: Vec<String>,
 
@@ -86,8 +86,8 @@ pub(crate) struct FinishArgs {
 
 /// Mark tasks as done after verifying them.
 ///
-/// Where `[verify]` in the configuration has rules for a task, their commands are run first; if one of them fails, the task stays
-/// as it is. The history of the plan keeps the result.
+/// If `[verify]` in the configuration has rules for a task, their commands run first; if one fails, the task does not change.
+/// The history of the plan keeps the result.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -101,7 +101,7 @@ pub(crate) struct DoneArgs {
     #[command(flatten)]
     holder: HolderOptions,
 
-    /// Verify nothing. The history keeps that, and --note says why. Where verify.required is set, this also needs
+    /// Verify nothing; needs --note. The history records it. If verify.required is set, this also needs
     /// verify.allow_unverified in your own configuration file.
     #[arg(long, conflicts_with_all = ["require_verification", "allow_plan_commands"])]
     unverified: bool,
@@ -110,7 +110,7 @@ pub(crate) struct DoneArgs {
     #[arg(long)]
     require_verification: bool,
 
-    /// Also run criteria that are a command between backticks. They are the plan's words: look at them first.
+    /// Also run criteria that are a command between backticks. They come from the plan: read them first.
     #[arg(long)]
     allow_plan_commands: bool,
 }

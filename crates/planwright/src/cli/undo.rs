@@ -7,9 +7,9 @@ use super::claim_args::TakeOverOption;
 use super::plan_arg::PlanArgument;
 use super::{Exit, Output, Result};
 
-/// Take back the last change that was made through planwright.
+/// Revert the last change that planwright made.
 ///
-/// Once more takes back the one before. A plan that was edited by something else since then stays as it is.
+/// Repeat it to revert earlier changes. Refuses if the same part of the plan was edited since, and changes nothing then.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -19,7 +19,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     plan: PlanArgument,
 
-    /// Why, for the history.
+    /// The reason, for the history.
     #[arg(long, value_name = "TEXT")]
     note: Option<String>,
 

@@ -9,7 +9,7 @@ use super::{Exit, Output, Result};
 
 /// Run the commands that verify tasks, and change none of them.
 ///
-/// Which commands these are is said by `[verify]` in the configuration. Their receipts are kept in the plan's history.
+/// `[verify]` in the configuration has the commands. Their receipts are kept in the plan's history.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -17,22 +17,22 @@ Examples:
   planwright verify --all                   every task that is done
   planwright verify --all -p .aimi/tasks/2026-10-06-rate-limit-tasks.json")]
 pub(crate) struct Args {
-    /// The tasks, as their plan names them: an id, OpenCrabs' 1-based number, rawko's 0-based index; in whatever state.
+    /// The tasks, as their plan names them: an id, OpenCrabs' 1-based number, rawko's 0-based index; in any state.
     #[arg(value_name = "TASK", required_unless_present = "all")]
     tasks: Vec<String>,
 
-    /// Every task that is done.
+    /// Verify every task that is done.
     #[arg(long, conflicts_with = "tasks")]
     all: bool,
 
     #[command(flatten)]
     plan: PlanOption,
 
-    /// Who does it, for the plan's history.
+    /// Your name, for the plan's history.
     #[arg(long, value_name = "NAME")]
     by: Option<String>,
 
-    /// Also run criteria that are a command between backticks. They are the plan's words: look at them first.
+    /// Also run criteria that are a command between backticks. They come from the plan: read them first.
     #[arg(long)]
     allow_plan_commands: bool,
 }
@@ -51,7 +51,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
     }
     output.remark(&summary(&report));
     if report.n_unverified > 0 && !report.has_rules {
-        output.remark("there are no rules: docs/verification.md says how to write some");
+        output.remark("there are no rules: docs/verification.md explains how to write some");
     }
     Ok(report.exit())
 }

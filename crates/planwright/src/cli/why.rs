@@ -11,7 +11,7 @@ use crate::render::wrap::hanging;
 
 /// Explain why a task is not ready or failed, and what it unblocks.
 ///
-/// What it waits for is followed down to the root.
+/// Follows its dependencies down to the root cause.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -96,7 +96,7 @@ fn headline(report: &WhyReport, paint: Paint, width: usize) -> String {
     let behind = |reason: &Option<String>| reason.as_ref().map_or(String::new(), |reason| format!(": {reason}"));
     let says = match &explanation.headline {
         WhyHeadline::Ready => "is ready: it can start now".to_owned(),
-        WhyHeadline::Closed => "may not be worked on:".to_owned(),
+        WhyHeadline::Closed => "cannot be started:".to_owned(),
         WhyHeadline::Waits => match report.waits_for.len() {
             1 => "is not ready, for one reason:".to_owned(),
             n => format!("is not ready, for {n} reasons:"),

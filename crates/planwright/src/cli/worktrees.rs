@@ -5,17 +5,17 @@ use planwright_verbs::worktrees::{WorktreesReport, WorktreesRequest, worktrees};
 
 use super::{Exit, Output, Result};
 
-/// List or remove the checkouts that runs have left.
+/// List or remove the checkouts that runs left.
 ///
-/// The checkout of a task stays where the task failed or was interrupted. What was in it is kept as a commit below refs/planwright/,
-/// too, except what git ignores. A checkout that holds work which is nowhere else is never removed.
+/// The checkout of a task is kept if the task failed or was interrupted. Its files, except ignored ones, are also kept as a commit below
+/// refs/planwright/. A checkout with unique work is never removed.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
   planwright worktrees
   planwright worktrees --clear")]
 pub(crate) struct Args {
-    /// Remove the checkouts that hold nothing unique, whatever run.keep says, and empty those for verification.
+    /// Remove checkouts without unique work, regardless of run.keep, and empty those for verification.
     #[arg(long)]
     clear: bool,
 }
@@ -42,7 +42,7 @@ fn draw(report: &WorktreesReport, output: &mut Output) {
         output.line(&format!("    {} of run {}", shown_name(&row.task), one_line(&row.run)));
     }
     if report.checkouts.iter().any(|row| row.state == "kept") {
-        output.remark("help: where you do not need what a kept checkout holds, remove its folder");
+        output.remark("help: if you do not need the work of a kept checkout, remove its folder");
     }
     let n_removable = report.checkouts.iter().filter(|row| row.state == "removable").count();
     if n_removable > 0 {

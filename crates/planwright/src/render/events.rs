@@ -64,13 +64,13 @@ fn what(event: &RunEvent, paint: Paint) -> String {
         RunEvent::LandingStarted(landing) => format!("lands as {}", short_id(&landing.commit)),
         RunEvent::LandingEnded(merged) => merged_words(merged, paint),
         RunEvent::Drifted(drifted) => {
-            format!("touched what its plan does not name: {}", list(&drifted.files))
+            format!("changed files that the plan does not name: {}", list(&drifted.files))
         }
         RunEvent::PlanEdited(edited) => format!("the plan file was changed: {}", short(&edited.what)),
         RunEvent::Remark(remark) => format!("{} {}", paint.help("note:"), short(&remark.text)),
         RunEvent::RunEnded(ended) => ended_words(ended, paint),
         RunEvent::LogCut(cut) => format!(
-            "the end of the log was not written whole: {} cut",
+            "the last record of the log was incomplete: {} removed",
             count(cut.n_bytes, "byte")
         ),
         RunEvent::Other(other) => format!("{} (unknown to this version)", short(&other.kind)),
@@ -81,7 +81,7 @@ fn what(event: &RunEvent, paint: Paint) -> String {
 pub(crate) fn conflicted_words(conflicted: &ConflictRecord, paint: Paint) -> String {
     let next = match conflicted.resolution {
         Some(nth) => format!("its agent resolves that (resolution {nth})"),
-        None => "it is not resolved any more".to_owned(),
+        None => "it is no longer resolved".to_owned(),
     };
     let what = paint.warning("conflict");
     format!("{what} with what has landed, in {}: {next}", list(&conflicted.files))
@@ -140,7 +140,7 @@ fn starting(attempt: &AttemptRecord) -> String {
         .as_deref()
         .map(|branch| format!(", on {}", short(branch)));
     let instead = attempt.instead_of.as_deref();
-    let instead = instead.map_or_else(String::new, |other| format!(" in the place of {}", short(other)));
+    let instead = instead.map_or_else(String::new, |other| format!(" instead of {}", short(other)));
     let again = if attempt.attempt > 1 {
         format!(", attempt {}", attempt.attempt)
     } else {
@@ -209,12 +209,11 @@ fn verified_words(verified: &VerificationRecord, paint: Paint) -> String {
 }
 
 fn projected_words(projected: &PlanWriteRecord) -> String {
-    let change = projected.change.map(|change| format!(" (change {change})"));
     let tasks = match projected.tasks.len() {
         1 => String::new(),
         _ => format!(" about {}", list(&projected.tasks)),
     };
-    format!("the plan file is up to date{tasks}{}", change.unwrap_or_default())
+    format!("the plan file is up to date{tasks}")
 }
 
 fn stopping_words(stopping: &StopRecord) -> String {
@@ -223,11 +222,11 @@ fn stopping_words(stopping: &StopRecord) -> String {
         "hindered" => "it cannot continue".to_owned(),
         "condition" => "its stop condition was met".to_owned(),
         "failure" => "it failed".to_owned(),
-        "max-tasks" => "as many tasks ran as were to".to_owned(),
+        "max-tasks" => "the limit of tasks was reached".to_owned(),
         "budget" => "the budget is spent".to_owned(),
         other => short(other),
     };
-    format!("nothing new starts any more: {reason}{}", why(stopping.why.as_deref()))
+    format!("no new task starts: {reason}{}", why(stopping.why.as_deref()))
 }
 
 fn merged_words(merged: &LandingEndRecord, paint: Paint) -> String {

@@ -16,7 +16,7 @@ fn no_task_is_called_ready_behind_a_closed_gate() {
         let report = sandbox.run(&args).exits(0).stdout;
         assert!(!report.contains("ready:"), "{report}");
         assert!(
-            report.contains("no task may be worked on: the plan is not approved"),
+            report.contains("no task can be started: the plan is not approved"),
             "{report}"
         );
     }

@@ -145,7 +145,10 @@ fn an_unusable_answer_falls_back_with_a_remark() {
         // An answer that repeats the question decides nothing.
         ("cat", "was not offered"),
         ("exit 1", "gave no answer"),
-        ("echo 'error: 429 too many requests'; exit 1", "held up by its provider"),
+        (
+            "echo 'error: 429 too many requests'; exit 1",
+            "rate limited by its provider",
+        ),
     ] {
         with_judge(&workspace, "", script);
         let came = workspace.does(&["arbiter", "plan.yaml", "--agent", "judge"]).exits(0);

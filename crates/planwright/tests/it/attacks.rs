@@ -590,7 +590,11 @@ fn paths_of_a_pack_do_not_leave_the_workspace() {
             "--from",
             "docs/tasks/pack.md",
         ]);
-        assert!(ran.stderr.contains("does not say which plan"), "{path}: {}", ran.text());
+        assert!(
+            ran.stderr.contains("does not name its source plan"),
+            "{path}: {}",
+            ran.text()
+        );
     }
     for path in ["../../x", "/etc/passwd", "src/../../x"] {
         let sandbox = Sandbox::with(&[("docs/tasks/pack.md", &pack.replace("src/card.rs", path))]);

@@ -507,14 +507,39 @@ fn fixes_of_a_file_that_is_replaced_are_never_a_mixture() {
 fn a_task_that_cannot_be_read_is_not_called_unknown() {
     let plan = clido(&["t1", "t2 t1"]).replace("\"id\": \"t1\"", "\"id: \"t1\"");
     let sandbox = Sandbox::with(&[("plan.json", &plan)]);
+    let refused = sandbox.run(&["why", "t1", "-p", "plan.json"]).exits(1).stderr;
+    assert!(refused.contains("the plan has syntax errors"), "{refused}");
     for verb in [
         &["set", "t1", "notes=x"][..],
         &["done", "t1"],
-        &["why", "t1"],
+        &["start", "t2"],
+        &["reset", "t2"],
+        &["add", "One more"],
         &["rename", "t1", "x"],
     ] {
         let refused = sandbox.run(&[verb, &["-p", "plan.json"]].concat()).exits(1).stderr;
-        assert!(refused.contains("the plan has syntax errors"), "{verb:?}: {refused}");
+        assert!(refused.contains("syntax error in line 4: "), "{verb:?}: {refused}");
+        assert!(refused.contains("`planwright check plan.json`"), "{verb:?}: {refused}");
     }
     assert_eq!(sandbox.read("plan.json"), plan);
+}
+
+#[test]
+fn no_task_of_a_plan_with_a_syntax_error_is_called_ready() {
+    let plan = clido(&["t1", "t2 t1"]).replacen("\"t1\",", "\"t1\"", 1);
+    let sandbox = Sandbox::with(&[("plan.json", &plan)]);
+    for verb in [&["show"][..], &["next"], &["why", "t1"], &["show", "t1"]] {
+        let ran = sandbox.run(&[verb, &["-p", "plan.json"]].concat());
+        let text = ran.text();
+        assert!(text.contains("syntax error in line 4: "), "{verb:?}: {text}");
+        assert!(
+            !text.contains("ready: t1") && !text.contains("is ready"),
+            "{verb:?}: {text}"
+        );
+    }
+    let report = sandbox.run(&["why", "t1", "-p", "plan.json", "--json"]).json();
+    assert_eq!(
+        (&report["ready"], &report["closed"]["gate"]),
+        (&false.into(), &"syntax".into())
+    );
 }

@@ -142,7 +142,7 @@ fn a_file_or_link_in_place_of_the_state_folder_is_named() {
             let ran = sandbox.run(args).exits(3);
             assert!(ran.stderr.contains(what), "{}", ran.text());
             assert!(
-                ran.stderr.contains(".planwright") && ran.stderr.contains("move what is"),
+                ran.stderr.contains(".planwright") && ran.stderr.contains("move the existing"),
                 "{}",
                 ran.text()
             );
@@ -228,7 +228,7 @@ fn a_torn_journal_is_mentioned_by_its_history() {
     let ran = sandbox.run(&["history"]).exits(0);
     assert!(
         ran.stderr
-            .contains("the end of the journal was never finished (12 bytes)"),
+            .contains("the last record of the journal is incomplete (12 bytes)"),
         "{}",
         ran.text()
     );

@@ -172,7 +172,7 @@ fn confirming_a_task_that_waits_for_others_needs_force() {
     let sandbox = sandbox();
     let confirm = ["done", "c", "-p", PLAN, "--take-over", "--note", "checked by hand"];
     let refused = sandbox.run(&confirm).exits(1).stderr;
-    assert!(refused.contains("is not ready"), "{refused}");
+    assert!(refused.contains("cannot finish: task `c` is not ready"), "{refused}");
     let forced: Vec<&str> = confirm.iter().copied().chain(["--force"]).collect();
     let said = sandbox.run(&forced).exits(0).stdout;
     assert!(said.contains("dependencies"), "{said}");
@@ -280,7 +280,7 @@ fn an_aimi_story_stays_failed_until_it_starts_again() {
     sandbox.run(&["fail", "US-001", "-p", path]).exits(0);
     let failed = sandbox.read(path);
     let none = sandbox.run(&["next", path]).exits(1).text();
-    assert!(none.contains("nothing is ready"), "{none}");
+    assert!(none.contains("no task is ready"), "{none}");
     sandbox.run(&["retry", "US-001", "-p", path]).exits(0);
     assert_eq!(sandbox.read(path), failed, "the file has no other legal pair");
     let offered = sandbox.run(&["next", path]).exits(0).stdout;

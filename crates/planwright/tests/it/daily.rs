@@ -322,6 +322,26 @@ fn an_unchanged_text_writes_nothing() {
     sandbox.set("EDITOR", "true").run(&["edit", "nothing"]).exits(1);
 }
 
+#[cfg(unix)]
+#[test]
+fn a_signal_while_the_editor_is_open_names_the_text_and_the_command_that_continues() {
+    let sandbox = Sandbox::with(&[(CLIDO, plans::CLIDO)]);
+    let editor = "echo changed >> \"$1\"; kill -TERM $PPID; sleep 1; :";
+    let sandbox = sandbox.set("EDITOR", &format!("edit() {{ {editor}; }}; edit"));
+    let ran = sandbox.run(&["edit"]).exits(143);
+    let (_, kept) = ran.stderr.split_once("the text is in ").expect("a path");
+    let kept = kept.lines().next().expect("a path").to_owned();
+    assert!(kept.starts_with(".planwright/edits/"), "{}", ran.text());
+    assert!(sandbox.read(&kept).ends_with("changed\n"), "{}", ran.text());
+    assert!(
+        ran.stderr.contains(&format!("`planwright edit --from {kept}`")),
+        "{}",
+        ran.text()
+    );
+    // Without an editor, the signal ends the process as always.
+    sandbox.set("EDITOR", "true").run(&["edit"]).exits(0);
+}
+
 #[test]
 fn changes_are_numbered_one_by_one_at_local_times() {
     let sandbox = Sandbox::with(&[(CLIDO, plans::CLIDO)]);
@@ -385,14 +405,19 @@ fn undo_keeps_unrelated_edits() {
 }
 
 #[test]
-fn undo_names_the_edit_that_would_be_lost() {
+fn undo_names_the_change_whose_part_was_edited() {
     let sandbox = Sandbox::with(&[(CLIDO, plans::CLIDO)]);
     sandbox.run(&["set", "t2", "notes=written by a verb"]).exits(0);
     let edited = sandbox.read(CLIDO).replace("written by a verb", "rewritten by hand");
     sandbox.write(CLIDO, &edited);
     let ran = sandbox.run(&["undo"]).exits(1);
-    assert!(ran.stderr.contains("would lose the edit"), "{}", ran.text());
-    assert!(ran.stderr.contains("written by a verb"), "{}", ran.text());
+    for words in [
+        "cannot undo `set` of t2 (change 1)",
+        "an editor or another program edited the file",
+        "`planwright edit .clido/plans/plan-a1b2c3d4.json`",
+    ] {
+        assert!(ran.stderr.contains(words), "{}", ran.text());
+    }
     assert_eq!(sandbox.read(CLIDO), edited);
 }
 

@@ -286,7 +286,7 @@ fn a_copy_is_run_and_the_original_stays() {
     let ran = sandbox.run(&["run", "--copy-to", "out/first", "clido", "--max-tasks", "1"]);
     assert_eq!(ran.status, Some(1), "{}", ran.text());
     assert!(ran.stderr.contains("copied 9 files to out/first"), "{}", ran.text());
-    assert!(ran.stderr.contains("what was made is in out/first"), "{}", ran.text());
+    assert!(ran.stderr.contains("the answer is in out/first"), "{}", ran.text());
     assert!(sandbox.path().join("out/first/src/limit.rs").is_file());
     assert!(sandbox.path().join("out/first/.planwright").is_dir());
     let ran = sandbox.run(&["run", "--copy-to", "out/first", "clido"]).exits(0);
@@ -337,5 +337,5 @@ fn a_folder_means_its_only_plan() {
         sandbox.read(&format!("clido/{CLIDO_PLAN}")),
     );
     let several = sandbox.run(&["show", "clido"]).exits(1);
-    assert!(several.stderr.contains("several plans fit"), "{}", several.text());
+    assert!(several.stderr.contains("several plans match"), "{}", several.text());
 }

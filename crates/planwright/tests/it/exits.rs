@@ -251,7 +251,9 @@ fn a_pack_whose_history_cannot_be_read() {
     sandbox.run(&["check", PACK]).exits(0);
     let listed = sandbox.run(&["list"]).exits(0);
     assert!(
-        listed.stdout.contains("its history cannot be read"),
+        listed
+            .stdout
+            .contains("its history, which has the states of its tasks, cannot be read"),
         "{}",
         listed.text()
     );

@@ -153,7 +153,7 @@ fn plans_are_found_by_their_titles() {
     assert!(shown.contains("Measure it"), "{shown}");
     let refused = sandbox.run(&["show", "-p", "o"]).exits(1).text();
     assert!(
-        refused.contains("several plans fit") && refused.contains("Count words"),
+        refused.contains("several plans match") && refused.contains("Count words"),
         "{refused}"
     );
     sandbox.run(&["show", "-p", "no such title"]).exits(1);
@@ -281,7 +281,7 @@ fn a_plan_is_removed_by_its_whole_title_alone() {
         sandbox.run(&["new", title]).exits(0);
     }
     let refused = sandbox.run(&["delete", "--yes", "storage"]).exits(1).text();
-    assert!(refused.contains("no plan is called `storage`"), "{refused}");
+    assert!(refused.contains("there is no plan `storage`"), "{refused}");
     // A whole title takes precedence over parts of others, and may look like a path.
     let shown = sandbox.run(&["show", "-p", "Login"]).exits(0).stdout;
     assert!(shown.starts_with("Login\n"), "{shown}");

@@ -113,7 +113,7 @@ fn approval_can_be_required_in_every_dialect() {
             .run(&["show", "plan.json"])
             .exits(0)
             .stdout
-            .contains("no task may be worked on")
+            .contains("no task can be started")
     );
     assert!(
         sandbox
@@ -132,7 +132,7 @@ fn approval_can_be_required_in_every_dialect() {
     assert!(!refused.contains("--yes"), "`start` has no such option: {refused}");
     let next = sandbox.run(&["next", "plan.json"]).exits(1);
     assert_eq!(next.stdout, "", "nothing is offered");
-    assert!(next.stderr.contains("no task may be worked on"), "{}", next.stderr);
+    assert!(next.stderr.contains("no task can be started"), "{}", next.stderr);
     let approved = sandbox.run(&["approve", "plan.json", "--by", "ada"]).exits(0).stdout;
     assert!(approved.contains("the plan is approved"), "{approved}");
     let again = sandbox.run(&["approve", "plan.json", "--by", "bob"]).exits(0).text();
@@ -218,7 +218,7 @@ fn required_verification_holds_for_done_by_hand() {
             .run(&["done", "a", "-p", "plan.json"])
             .exits(1)
             .text()
-            .contains("no rule covers")
+            .contains("no rule verifies")
     );
     let waived = sandbox.run(&["done", "a", "-p", "plan.json", "--unverified", "--note", "seen"]);
     assert!(waived.exits(1).text().contains("verify.allow_unverified"));
@@ -254,7 +254,7 @@ fn a_person_may_waive_verification_where_their_own_settings_allow_it() {
             .run(&["done", "a", "-p", "plan.json"])
             .exits(1)
             .text()
-            .contains("no rule covers")
+            .contains("no rule verifies")
     );
     let bare = sandbox.run(&["done", "a", "-p", "plan.json", "--unverified"]);
     assert!(bare.exits(2).stderr.contains("--note"));

@@ -135,7 +135,7 @@ fn the_table_has_the_names_that_the_tasks_get_in_the_plan() {
 fn an_import_of_standard_input_reports_that_no_file_is_written() {
     let sandbox = Sandbox::new();
     let ran = sandbox.run_with(&["import", "-"], LIST).exits(0);
-    assert!(ran.stderr.contains("no file is written: --out PATH"), "{}", ran.text());
+    assert!(ran.stderr.contains("--out PATH writes it to a file"), "{}", ran.text());
 }
 
 #[test]

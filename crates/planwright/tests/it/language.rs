@@ -21,6 +21,14 @@ const RETIRED: &[&str] = &[
     "nevertheless",
     "at the moment",
     "as it came",
+    "as they came",
+    "came of it",
+    "says nowhere",
+    "who does it",
+    "against nothing",
+    "whatever it looks like",
+    "in the middle of something",
+    "is told of",
 ];
 
 /// Returns the retired words in a text, each at word boundaries.

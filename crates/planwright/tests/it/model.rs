@@ -167,7 +167,7 @@ fn an_answer_with_nothing_in_it_is_no_success_and_a_loop_over_it_is_ended() {
         let says = match wire {
             Wire::Anthropic => "empty",
             Wire::Responses => "response.completed",
-            Wire::Chat => "round in circles",
+            Wire::Chat => "in a loop",
             Wire::Gemini => "without a finish reason",
         };
         assert!(end.starts_with("failed: ") && end.contains(says), "{wire:?} {end}");

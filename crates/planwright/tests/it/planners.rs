@@ -26,7 +26,7 @@ fn a_rate_limited_planner_is_waited_for() {
     workspace
         .does(&["plan", "Limit calls", "--dialect", "clido"])
         .exits(0)
-        .says("held up by its provider")
+        .says("rate limited by its provider")
         .says("thinker is asked again in 1s")
         .says("one answer");
     assert_eq!(n_asked(&workspace), 2);

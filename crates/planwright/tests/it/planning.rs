@@ -323,7 +323,7 @@ fn a_failed_plan_becomes_a_new_version_of_itself() {
         .exits(0)
         .says("- t2")
         .says("+ Write half of it")
-        .says("~ t3: depends on others");
+        .says("~ t3: other dependencies");
     workspace
         .does(&["diff", "plan.json@1", "plan.json", "--json"])
         .exits(0)
@@ -428,7 +428,7 @@ fn changes_by_the_user_during_planning_are_kept() {
     workspace
         .does(&["approve", "--proposed", "plan.json"])
         .exits(1)
-        .says("came into the plan since");
+        .says("was added to the plan after");
     assert!(workspace.read("plan.json").contains("Users own"));
 }
 

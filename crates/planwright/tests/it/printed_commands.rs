@@ -70,7 +70,8 @@ fn pasted(command: &str, folder: &Path) -> Option<String> {
         .expect("a shell");
     let said = String::from_utf8_lossy(&ran.stderr).into_owned();
     let not_meant = [
-        "no plan is called",
+        "there is no plan `",
+        "there is no plan or task",
         "there is no task",
         "no such",
         "did you mean",
@@ -147,6 +148,23 @@ fn after_a_run_with_a_failure() {
         &["land", "--dry-run"],
         &["history"],
         &["undo"],
+    ];
+    check(&workspace, verbs);
+}
+
+#[test]
+fn with_tasks_whose_names_begin_with_a_hyphen() {
+    let script = "[ $PLANWRIGHT_TASK = -b ] && exit 1; echo x > ./made$PLANWRIGHT_TASK; says done";
+    let workspace = Workspace::new(("plan.json", &clido(&["-a", "-b -a", "-c -b", "-d"])), script);
+    let verbs: &[&[&str]] = &[
+        &["next"],
+        &["start", "--by", "ada", "-p", "plan.json", "--", "-d"],
+        &["done", "-p", "plan.json", "--", "-d"],
+        &["run", "--attempts", "1"],
+        &["summary"],
+        &["show"],
+        &["why", "-p", "plan.json", "--", "-c"],
+        &["why", "-p", "plan.json", "--", "-b"],
     ];
     check(&workspace, verbs);
 }

@@ -25,11 +25,11 @@ fn a_new_version_waits_for_approval() {
     workspace
         .does(&["proposals", "plan.json"])
         .exits(0)
-        .says("nothing is proposed");
+        .says("no proposals");
     workspace
         .does(&["approve", "--proposed", "plan.json"])
         .exits(1)
-        .says("nothing is proposed");
+        .says("no proposals");
     workspace.does(&["replan", "plan.json"]).exits(1);
     workspace
         .does(&["approve", "--proposed", "plan.json", "--by", "ada"])
@@ -116,7 +116,7 @@ fn proposed_tasks_are_held() {
     workspace
         .does(&["proposals", "plan.json"])
         .exits(0)
-        .says("nothing is proposed");
+        .says("no proposals");
     workspace.does(&["run", "plan.json"]).exits(0).says("1 done");
     assert_eq!(workspace.read("made").lines().count(), 4);
     workspace.does(&["check", "plan.json"]).exits(0);
@@ -128,7 +128,7 @@ fn proposed_tasks_run_if_the_user_allows_it() {
     workspace
         .does(&["run", "plan.json", "--accept-proposals"])
         .exits(0)
-        .says("came into the plan")
+        .says("added a new task to the plan")
         .says("4 done");
     assert_eq!(workspace.read("made").lines().count(), 4);
 }
@@ -139,18 +139,18 @@ fn invalid_proposals_are_refused_and_change_nothing() {
         ("{\"description\": \"Sweep\", \"depends_on\": [\"nobody\"]}", "nobody"),
         (
             "{\"id\": \"x\", \"description\": \"Sweep\", \"depends_on\": [\"x\"]}",
-            "cannot come into the plan",
+            "cannot be added to the plan",
         ),
         (
             "{\"id\": \"t2\", \"description\": \"Sweep\"}",
-            "cannot come into the plan",
+            "cannot be added to the plan",
         ),
-        ("{\"no\": \"task\"}", "cannot come into the plan"),
+        ("{\"no\": \"task\"}", "cannot be added to the plan"),
     ] {
         let held = growing(proposal);
         held.does(&["run", "plan.json"])
             .exits(0)
-            .says("cannot come into the plan");
+            .says("cannot be added to the plan");
         let workspace = growing(proposal);
         workspace
             .does(&["run", "plan.json", "--accept-proposals"])

@@ -256,7 +256,7 @@ fn without_runs_the_help_names_the_first_command() {
         );
         let ran = planned.run(&[verb]);
         assert!(
-            ran.stderr.contains("`planwright run` begins one"),
+            ran.stderr.contains("`planwright run` starts one"),
             "{verb}: {}",
             ran.text()
         );

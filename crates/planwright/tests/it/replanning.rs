@@ -105,10 +105,7 @@ fn a_version_is_not_proposed_any_more_where_there_is_a_newer_one() {
     // The state after a kill between the new version and the end of the proposal, before either has a history.
     copy(&workspace.aside("kept").join("."), &proposals);
     std::fs::remove_dir_all(workspace.root().join(".planwright/journal")).expect("the histories");
-    workspace
-        .does(&["proposals", FIRST])
-        .exits(0)
-        .says("nothing is proposed");
+    workspace.does(&["proposals", FIRST]).exits(0).says("no proposals");
     let second = workspace.read(SECOND);
     workspace
         .does(&["approve", "--proposed", FIRST])

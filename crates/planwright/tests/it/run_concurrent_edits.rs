@@ -377,7 +377,7 @@ fn indistinguishable_steps_pause_the_run() {
     workspace.write(CELLAR, shifted.replace("steps:\n", &format!("steps:\n{twin}")));
     workspace.until_log("paused");
     assert!(
-        workspace.log().iter().any(|line| line.contains("cannot be told")),
+        workspace.log().iter().any(|line| line.contains("cannot be identified")),
         "{:?}",
         workspace.log()
     );
@@ -576,7 +576,7 @@ fn logs_follow_waits_for_a_task_to_start() {
     workspace.does(&["logs", "nobody", "-f"]).exits(1);
     workspace.give("go");
     run.ends().exits(0);
-    reader.ends().exits(0).says("has not come to it yet").says("made b");
+    reader.ends().exits(0).says("has not started it yet").says("made b");
 }
 
 #[test]
@@ -590,7 +590,7 @@ fn equal_steps_are_distinguished_by_position_when_steps_are_appended() {
     run.ends().exits(0);
     assert_eq!(workspace.noted("began"), ["0", "1", "2", "3"]);
     assert!(
-        !workspace.remarks().contains("cannot be told"),
+        !workspace.remarks().contains("cannot be identified"),
         "{}",
         workspace.remarks()
     );
@@ -661,4 +661,41 @@ fn a_task_that_a_run_works_on_keeps_its_name_until_it_ends() {
     run.ends().exits(0);
     workspace.does(&rename).exits(0);
     assert_eq!(workspace.states(), "z done, y done");
+}
+
+#[test]
+fn an_undo_reports_the_states_in_the_file_and_names_what_changed_since_a_move() {
+    let (workspace, run) = busy(&["a", "b", "c"]);
+    let moved = workspace.does(&["move", "a", "--after", "b", "-p", "plan.json", "--json"]);
+    let number = moved.exits(0).as_json()["number"].clone();
+    workspace.give("go");
+    run.ends().exits(0);
+    let history = workspace.does(&["history", "plan.json", "--json"]).exits(0).as_json();
+    let is_move = |past: &&serde_json::Value| past["verb"] == "move";
+    let past = history["changes"].as_array().and_then(|all| all.iter().find(is_move));
+    assert_eq!(past.map(|past| past["number"].clone()), Some(number.clone()));
+    let mut refused = None;
+    for _ in 0..6 {
+        let undone = workspace.does(&["undo", "plan.json", "--json", "--quiet"]);
+        if undone.status != Some(0) {
+            refused = Some(workspace.does(&["undo", "plan.json"]).exits(1).text.clone());
+            break;
+        }
+        let report = undone.as_json();
+        for task in report["tasks"].as_array().into_iter().flatten() {
+            assert_eq!(
+                (&task["from"], &task["to"]),
+                (&"done".into(), &"pending".into()),
+                "{report}"
+            );
+        }
+    }
+    let refused = refused.expect("the move was written around a running task");
+    assert!(
+        refused.contains(&format!(
+            "cannot undo `move` of a (change {number}): its part of the plan changed since: status of a:"
+        )),
+        "{refused}"
+    );
+    assert!(refused.contains("`planwright history plan.json`"), "{refused}");
 }

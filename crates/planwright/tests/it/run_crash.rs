@@ -119,7 +119,13 @@ fn processes_of_a_killed_run_are_found_and_ended() {
     workspace.script("says done");
     workspace.runs(&[]).exits(0);
     assert_eq!(workspace.left_behind(), [0; 0]);
-    assert!(workspace.remarks().contains("were ended"), "{}", workspace.remarks());
+    assert!(
+        workspace
+            .remarks()
+            .contains("processes that an interrupted run had left"),
+        "{}",
+        workspace.remarks()
+    );
     assert_eq!(workspace.places().len(), 1, "the same run goes on");
     assert_eq!(workspace.noted("began"), ["a", "a", "b"]);
 }
@@ -291,7 +297,7 @@ fn dependents_of_a_retried_late_failure_are_not_reported_as_skipped() {
     let last = finished.expect("the attempt has ended").seq;
     workspace.keep_records(|record| record.seq <= last && !matches!(record.event, RunEvent::PlanWritten(_)));
     workspace.script("says done");
-    workspace.runs(&[]).exits(0).says("the plan file learns of it now");
+    workspace.runs(&[]).exits(0).says("the plan file is updated now");
     assert_eq!(skipped_by_log(&workspace), [""; 0]);
     assert_eq!(workspace.states(), "a done, b done");
 }
@@ -367,7 +373,7 @@ fn a_torn_end_is_reported() {
     });
     let cut = cut.expect("the log says so");
     assert_eq!((cut.offset, cut.n_bytes), (sound as u64, 22));
-    came.says("cut");
+    came.says("22 bytes removed");
 }
 
 #[test]

@@ -305,7 +305,7 @@ fn work_that_the_user_removed_from_the_branch_is_named_at_the_end() {
     workspace.give("go");
     run.ends()
         .exits(0)
-        .says("`a` landed on `planwright/plan-a1b2c3d4` and is not there any more");
+        .says("`a` landed on `planwright/plan-a1b2c3d4` and is no longer there");
     assert_eq!(
         files(&workspace, BRANCH).iter().filter(|file| *file == "a.txt").count(),
         0

@@ -127,10 +127,7 @@ fn a_checkout_that_is_removed_is_a_lost_attempt_and_never_an_empty_tree() {
     ] {
         let workspace = repository(&["a"], script);
         let text = run_agent(&workspace, 1);
-        assert!(
-            text.contains("is not the checkout that was made for the task"),
-            "{text}"
-        );
+        assert!(text.contains("is not the checkout of the task"), "{text}");
         assert_eq!(
             workspace.git(&["rev-parse", BRANCH]),
             workspace.git(&["rev-parse", "main"])
@@ -282,7 +279,7 @@ fn a_run_keeps_the_configuration_that_it_began_with() {
         let came = workspace.runs(options).exits(status);
         assert_eq!(workspace.states(), states);
         assert_eq!(
-            came.text.contains("since then changed: verify.every"),
+            came.text.contains("changed since: verify.every"),
             status == 1,
             "{}",
             came.text
@@ -747,7 +744,7 @@ fn land_moves_no_other_branch_than_the_one_that_it_began_with() {
     let workspace = while_it_lands("git switch -q -c other");
     let before = workspace.git(&["rev-parse", "main"]);
     let came = workspace.does(&["land"]).exits(1);
-    let came = came.says("`main` was checked out when this began, and is not any more");
+    let came = came.says("`main` is no longer checked out");
     came.says("`git switch main`, and land again");
     assert_eq!(
         workspace.git(&["rev-parse", "main", "other"]),
@@ -784,10 +781,7 @@ fn a_repository_that_git_cannot_read_is_not_worked_in_directly() {
     assert!(!workspace.exists("a.txt"));
     workspace.write(".git/config", "");
     workspace.write(".git/HEAD", "nothing\n");
-    workspace
-        .runs(&[])
-        .exits(1)
-        .says("git does not take it for a repository");
+    workspace.runs(&[]).exits(1).says("git does not accept as a repository");
     assert!(!workspace.exists("a.txt"));
     workspace.runs(&["--isolation", "shared"]).exits(0);
     assert_eq!(workspace.read("a.txt"), "a\n");

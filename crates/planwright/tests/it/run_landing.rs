@@ -302,7 +302,7 @@ fn a_conflict_that_is_not_resolved_fails_the_task_and_keeps_its_work() {
         .expect("notes")
         .to_owned();
     assert!(
-        notes.contains("it left the conflict as it was") && notes.contains("shared.txt"),
+        notes.contains("it did not resolve the conflict") && notes.contains("shared.txt"),
         "{notes}"
     );
     // Its work is saved as commits that `git gc` keeps.
@@ -472,8 +472,21 @@ fn checkouts_are_prepared_by_copies_and_commands() {
     failing
         .runs(&[])
         .exits(3)
-        .says("run.setup: `exit 3` failed in the checkout of `a`");
+        .says("setup failed: `exit 3` of run.setup in the checkout of `a`");
     assert_eq!(failing.noted("began"), [""; 0]);
+    failing.configure(
+        "setup = [\"echo no compiler; exit 3\"]",
+        "[verify]\nevery = [\"true\"]\n",
+    );
+    failing.commit("Verify");
+    failing
+        .runs(&[])
+        .exits(1)
+        .says("setup failed: `echo no compiler; exit 3` of run.setup ended with exit 3: no compiler");
+    failing
+        .runs(&["--baseline", "check", "--retry-failed"])
+        .says("setup failed before the first attempt")
+        .says("`echo no compiler; exit 3` failed (exit 3):");
 }
 
 #[test]
@@ -1097,4 +1110,31 @@ fn a_run_that_cannot_make_checkouts_leaves_no_branch() {
         .says("checkouts for the tasks cannot be made");
     assert_eq!(workspace.git(&["branch", "--list", "planwright/*"]), "");
     assert_eq!(workspace.places().len(), 1, "no second run began");
+}
+
+#[test]
+fn deleting_a_plan_names_its_branch_with_work_that_has_not_landed() {
+    let workspace = repository(&["a"], "echo x > a.txt; says done");
+    workspace.runs(&[]).exits(0);
+    let notice =
+        format!("the branch `{BRANCH}` has the work of 1 task that has not landed: `git merge {BRANCH}` lands it");
+    workspace
+        .does(&["delete", "plan.json", "--dry-run"])
+        .exits(0)
+        .says(&notice);
+    workspace.does(&["land"]).exits(0);
+    let deleted = workspace.does(&["delete", "plan.json", "--yes"]).exits(0);
+    assert!(!deleted.text.contains("has not landed"), "{}", deleted.text);
+}
+
+#[test]
+fn a_dry_run_refuses_a_folder_in_which_no_checkouts_can_be_made() {
+    let mut workspace = repository(&["a"], "says done");
+    workspace.runs(&["--dry-run"]).exits(0);
+    workspace.write("taken", "");
+    for place in [workspace.root().join("taken/below"), workspace.root().join("inside")] {
+        workspace.set("PLANWRIGHT_RUN_CHECKOUTS", &place.display().to_string());
+        workspace.runs(&["--dry-run"]).exits(1).says("run.checkouts");
+    }
+    workspace.runs(&["--dry-run", "--isolation", "shared"]).exits(0);
 }

@@ -74,10 +74,10 @@ fn a_limited_agents_task_goes_to_its_fallback_at_once_and_no_attempt_is_spent() 
     assert_eq!(finished(&workspace, "a", 1).outcome.as_str(), "rate-limited");
     let remarks = workspace.remarks();
     assert!(
-        remarks.contains("`one` is held up by its provider: `two` takes it"),
+        remarks.contains("`one` is rate limited by its provider: `two` takes it"),
         "{remarks}"
     );
-    came.says("in the place of one").says("Taken by others a by two");
+    came.says("instead of one").says("Taken by another agent a by two");
     let summary = workspace.does(&["summary", "--json"]);
     let report: serde_json::Value = serde_json::from_str(&summary.text).expect("JSON");
     assert_eq!(report["fallbacks"][0]["instead_of"], "one", "{}", summary.text);
@@ -246,7 +246,7 @@ fn a_fallback_without_its_program_is_left_out_and_reported() {
     workspace
         .runs(&[])
         .exits(0)
-        .says("its program `no-such-program` is not there");
+        .says("the program `no-such-program` of the fallback `two` was not found");
     assert_eq!(workspace.noted("takers"), ["a one", "a one"]);
 }
 

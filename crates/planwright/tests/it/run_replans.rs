@@ -34,7 +34,7 @@ fn replans_that_change_nothing_count_and_are_reported() {
     let same = "cat <<'END'\n{\"goal\": \"x\", \"tasks\": [{\"id\": \"t1\", \"description\": \"Read it\"}, {\"id\": \"t2\", \"description\": \"Write it\", \"depends_on\": [\"t1\"]}, {\"id\": \"t3\", \"description\": \"Test it\", \"depends_on\": [\"t2\"]}]}\nEND";
     let workspace = failing(same);
     let came = workspace.does(&["run", "plan.json", "--replan", "2"]).exits(1);
-    came.says("t2 failed, and is the same in this version")
+    came.says("t2 failed, and does not change in this version")
         .says("was replanned 2 times");
     assert_eq!(workspace.read("made"), "t2\nt2\nt2\n");
     assert_eq!(n_asked(&workspace), 2);

@@ -133,7 +133,7 @@ fn states_missing_in_the_plan_file_at_the_end_are_reported() {
     workspace.until_log("paused");
     workspace.ask("stop", None);
     workspace.give("go");
-    run.ends().exits(1).says("does not know what became of a");
+    run.ends().exits(1).says("the results of a are not in the plan file");
     assert_eq!(workspace.ended().unwritten, ["a"]);
     workspace.write("plan.json", &good);
     workspace.runs(&[]).exits(0);
@@ -237,7 +237,7 @@ fn a_run_that_stops_is_neither_paused_nor_resumed() {
     workspace.until_begun(1);
     workspace.does(&["stop"]).exits(0);
     workspace.does(&["pause"]).exits(0).says("is stopping");
-    workspace.does(&["resume"]).exits(1).says("starts nothing any more");
+    workspace.does(&["resume"]).exits(1).says("starts no new task");
     workspace.give("go");
     run.ends().exits(1);
 }

@@ -766,8 +766,8 @@ fn edited_fields_of_a_task_are_named() {
     workspace.give("go");
     let came = run.ends().exits(0);
     came.says("`b` no longer depends on `a`")
-        .says("`b` has another text")
-        .says("`c` has another text");
+        .says("`b` changed")
+        .says("`c` changed");
 }
 
 #[test]

@@ -101,6 +101,7 @@ impl Script {
             attempt,
             passed,
             receipts: vec![Receipt {
+                is_setup: false,
                 command: vec!["cargo".to_owned(), "test".to_owned()],
                 exit: if passed { "exit 0" } else { "exit 101" }.to_owned(),
                 milliseconds: 4_200,
@@ -277,7 +278,7 @@ fn events_are_lines() {
     }
     assert_eq!(sandbox.run(&["events", "20261115"]).exits(0).stdout.lines().count(), 1);
     let several = sandbox.run(&["events", "2026111"]).exits(1);
-    assert!(several.stderr.contains("several runs fit"), "{}", several.text());
+    assert!(several.stderr.contains("several runs match"), "{}", several.text());
     sandbox.run(&["events", "2027"]).exits(1);
     sandbox.run(&["events", "../.."]).exits(1);
     let t2 = sandbox.run(&["events", "--task", "t2"]).exits(0);
@@ -554,7 +555,7 @@ fn control_requests_without_a_live_run_are_refused() {
     let sandbox = sandbox();
     for verb in ["pause", "resume", "stop"] {
         let ran = sandbox.run(&[verb]).exits(1);
-        assert!(ran.is_decent().stderr.contains("nothing runs"), "{}", ran.text());
+        assert!(ran.is_decent().stderr.contains("no run is active"), "{}", ran.text());
     }
     Script::begin(&sandbox, TIME).whole();
     let ran = sandbox.run(&["stop", PLAN]).exits(1);
@@ -621,7 +622,7 @@ fn a_report_is_one_page() {
     sandbox.run(&["report", "--out", "a.html"]).exits(0);
     sandbox.run(&["report", "--out", "a.html"]).exits(0);
     let refused = sandbox.run(&["report", "--out", PLAN]).exits(1);
-    assert!(refused.stderr.contains("is no report"), "{}", refused.text());
+    assert!(refused.stderr.contains("is not a report"), "{}", refused.text());
     assert_eq!(sandbox.read(PLAN), plans::CLIDO);
     sandbox.run(&["report", "--out", "no/such/folder.html"]).exits(3);
     sandbox.run(&["report", "--out", "-", "--json"]).exits(2);
@@ -665,6 +666,7 @@ fn nothing_in_a_report_is_markup() {
         attempt: 1,
         passed: false,
         receipts: vec![Receipt {
+            is_setup: false,
             command: vec![EVIL.to_owned()],
             exit: EVIL.to_owned(),
             digest: EVIL.to_owned(),

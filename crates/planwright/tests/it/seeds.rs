@@ -285,7 +285,7 @@ fn a_name_that_two_tasks_have_is_refused_with_both_places() {
     for verb in verbs {
         let refused = sandbox.run(&[verb, &["-p", "plan.json"]].concat()).exits(1).stderr;
         assert!(
-            refused.contains("several tasks are called `a`: those in the lines 4, 5"),
+            refused.contains("several tasks have the id `a`, in lines 4, 5"),
             "{refused}"
         );
     }
@@ -357,7 +357,7 @@ fn one_task_is_shown_whole() {
     assert!(shown.contains("done"), "{shown}");
     let refused = sandbox.run(&["show", "zzz"]).exits(1).stderr;
     assert!(
-        refused.contains("no plan is called `zzz`, and `.clido/plans/t1.json` has no such task"),
+        refused.contains("there is no plan `zzz`, and `.clido/plans/t1.json` has no such task"),
         "{refused}"
     );
 }

@@ -480,7 +480,7 @@ fn init_creates_a_workspace() {
         sandbox.run(args).exits(0);
     }
     let again = sandbox.run(&["init"]).exits(0).text();
-    assert!(again.contains("there already: nothing was changed"), "{again}");
+    assert!(again.contains("exists already: nothing was changed"), "{again}");
     assert!(again.contains("agent = \"claude\""), "{again}");
     assert_eq!(sandbox.read("planwright.toml"), "# mine\n");
 }
@@ -564,7 +564,7 @@ fn init_creates_a_workspace_in_another_folder_with_json() {
     assert_eq!(nested.status, Some(3), "{}", nested.text());
     std::fs::create_dir(sandbox.path().join("inner")).expect("ours");
     let nested = sandbox.run(&["init", "inner"]).exits(0);
-    assert!(nested.stderr.contains("inside of"), "{}", nested.text());
+    assert!(nested.stderr.contains("inside the workspace"), "{}", nested.text());
 }
 
 // doctor
@@ -889,6 +889,6 @@ fn a_quiet_init_prints_problems_alone() {
     let bare = Sandbox::new().set("PATH", "/nowhere");
     let ran = bare.run(&["init", "-q"]).exits(0).stdout;
     assert!(ran.contains("agent: none is installed"), "{ran}");
-    assert!(ran.contains("verification: no command found"), "{ran}");
+    assert!(ran.contains("verification: found no command"), "{ran}");
     assert!(!ran.contains("next:") && !ran.contains("wrote"), "{ran}");
 }

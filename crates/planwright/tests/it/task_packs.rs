@@ -327,7 +327,7 @@ fn cards_are_printed_checked_and_written_again() {
     let place = format!("{PACK}:");
     for words in [
         "task-pack-card-drift",
-        "says something else of `goal`: the contract says `Copy the photos`",
+        "differs in `goal`: the contract has `Copy the photos`",
         &place,
     ] {
         assert!(came.text.contains(words), "{words}\n{}", came.text);

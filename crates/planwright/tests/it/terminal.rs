@@ -146,7 +146,7 @@ fn a_draft_is_edited_until_it_is_valid_or_abandoned() {
         format!("[ -e spoilt ] && sed -i 's/\"id\": \"t9\"/\"id\": \"t1\"/' \"$1\" || {{ touch spoilt; {spoils} }}\n");
     for (editor, said, says, is_kept) in [
         ("true\n", "", "plan-", true),
-        ("exit 1\n", "", "nothing is done with the draft", true),
+        ("exit 1\n", "", "the draft is kept unchanged", true),
         (spoils, "abandon", "abandoned", false),
         (spoils, "keep", "unknown-dependency", true),
         (&mends_then, "edit", "unknown-dependency", true),
@@ -233,6 +233,11 @@ fn a_run_at_a_terminal_asks_about_tasks_in_review() {
         ("y\\n", "T003", "exit 0"),
         ("what\\nyes fine\\n", "T003", "exit 0"),
         ("n too slow\\n", "too slow", "exit 1"),
+        (
+            "n\\ntoo slow\\n",
+            "Why is T001 rejected? [REASON, or Enter for none]",
+            "exit 1",
+        ),
         ("", "planwright approve T001", "exit 1"),
     ] {
         for view in ["--plain", ""] {
@@ -254,6 +259,7 @@ fn a_run_at_a_terminal_asks_about_tasks_in_review() {
                     "{sent:?}"
                 );
                 assert!(sent.contains(says) && sent.contains(exit), "{said}: {sent:?}");
+                assert!(!sent.contains("2 attempts"), "{said}: {sent:?}");
             }
         }
     }

@@ -138,7 +138,7 @@ fn done_can_skip_verification() {
 fn uncovered_criteria_are_named_if_there_are_rules() {
     let ruled = sandbox(RULES);
     let ran = ruled.run(&["done", "US-003", "--require-verification"]).exits(1);
-    says(&ran, &["no rule covers `US-003`", "[verify]"]);
+    says(&ran, &["no rule verifies `US-003`", "[verify]"]);
     assert_eq!(status_of(&ruled, "US-003"), "in_progress");
     let ran = ruled.run(&["done", "US-003"]).exits(0);
     says(&ran, &["note: US-003: unverified: no rule covers it"]);

@@ -162,7 +162,7 @@ fn why_follows_the_chain_to_its_root() {
         .is_decent()
         .stderr
         .clone();
-    assert!(refused.contains("several tasks are called `t4`"), "{refused}");
+    assert!(refused.contains("several tasks have the id `t4`"), "{refused}");
 }
 
 #[test]

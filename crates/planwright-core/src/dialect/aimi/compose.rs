@@ -252,7 +252,7 @@ fn compose_story(
         .map(|criterion| text(short("acceptanceCriteria", criterion, CRITERION_CHARS)))
         .collect();
     if is_silent {
-        report.invented(Some(task_ix), "title", "it says nowhere what is to be done");
+        report.invented(Some(task_ix), "title", "it has no description");
     }
     let criteria = with_typecheck(criteria, task_ix, report);
     let mut notes = take_notes(&mut task.fields, &task.state);

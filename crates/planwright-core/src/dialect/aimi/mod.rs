@@ -160,14 +160,14 @@ fn check_name(plan: &Plan, path: &str) -> Vec<Diagnostic> {
     if !stem.ends_with("-tasks") {
         note(
             start,
-            format!("the file is called `{name}`, without the suffix `-tasks`"),
+            format!("the name of the file is `{name}`, without the suffix `-tasks`"),
             pattern,
         );
     }
     let Some((date, rest)) = dated else {
         note(
             start,
-            format!("the file is called `{name}`, without a date in front"),
+            format!("the name of the file is `{name}`, without a date in front"),
             pattern,
         );
         return found;

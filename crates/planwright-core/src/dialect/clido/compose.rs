@@ -63,7 +63,7 @@ impl DialectWriter for ClidoWriter {
 
 fn meta(draft: &mut PlanDraft, id_source: &IdSource<'_>, report: &mut WriterReport) -> PlainValue {
     let goal = take_goal(&mut draft.head).unwrap_or_else(|| {
-        report.invented(None, "meta.goal", "the plan says nowhere what it is for");
+        report.invented(None, "meta.goal", "the plan has no goal");
         "Untitled plan".to_owned()
     });
     let given = |draft: &PlanDraft, field| {
@@ -81,11 +81,11 @@ fn meta(draft: &mut PlanDraft, id_source: &IdSource<'_>, report: &mut WriterRepo
                 None,
                 "meta.id",
                 format!(
-                    "`{}` cannot be the name of a file: the plan is called `{id}`",
+                    "`{}` cannot be the name of a file: the id of the plan is `{id}`",
                     visible(&old)
                 ),
             ),
-            None => report.invented(None, "meta.id", format!("the plan is called `{id}`")),
+            None => report.invented(None, "meta.id", format!("the id of the plan is `{id}`")),
         }
         id
     });
@@ -131,7 +131,7 @@ fn compose_task(
         .take_text(Field::Description)
         .or_else(|| fields.take_text(Field::Goal));
     let description = joined(title, body).unwrap_or_else(|| {
-        report.invented(Some(task_ix), "description", "it says nowhere what is to be done");
+        report.invented(Some(task_ix), "description", "it has no description");
         "Untitled task".to_owned()
     });
     let mut notes = take_notes(fields, &task.state);

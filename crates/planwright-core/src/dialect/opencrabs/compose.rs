@@ -63,7 +63,7 @@ impl DialectWriter for OpenCrabsWriter {
             }
         };
         let (title, description) = take_title_and_body(&mut draft.head).unwrap_or_else(|| {
-            report.invented(None, "title", "the plan says nowhere what it is for");
+            report.invented(None, "title", "the plan has no goal");
             ("Untitled plan".to_owned(), "Untitled plan".to_owned())
         });
         let mut head = vec![
@@ -179,7 +179,7 @@ fn compose_task(
 ) -> Vec<(String, PlainValue)> {
     let fields = &mut task.fields;
     let (title, description) = take_title_and_body(fields).unwrap_or_else(|| {
-        report.invented(Some(task_ix), "title", "it says nowhere what is to be done");
+        report.invented(Some(task_ix), "title", "it has no description");
         ("Untitled task".to_owned(), "Untitled task".to_owned())
     });
     let kind = take_kind(fields, &title, task_ix, report);

@@ -90,13 +90,13 @@ fn identity(
     report: &mut WriterReport,
 ) -> Vec<(String, PlainValue)> {
     let task = take_goal(&mut draft.head).unwrap_or_else(|| {
-        report.invented(None, "task", "the plan says nowhere what it is for");
+        report.invented(None, "task", "the plan has no goal");
         "Untitled plan".to_owned()
     });
     let id = take_file_id(&mut draft.head).unwrap_or_else(|| {
         let usual = plan_id(&task, id_source);
         let id = id_source.plan_id(usual.clone(), |n| format!("{usual}-{n}"));
-        report.invented(None, "id", format!("the plan is called `{id}`"));
+        report.invented(None, "id", format!("the id of the plan is `{id}`"));
         id
     });
     let status = plan_status(&mut draft.head, states);
@@ -193,7 +193,7 @@ fn compose_step(
 ) -> Vec<(String, PlainValue)> {
     let said = take_text(&mut task.fields);
     let (description, body) = said.unwrap_or_else(|| {
-        report.invented(Some(step_ix), "description", "it says nowhere what is to be done");
+        report.invented(Some(step_ix), "description", "it has no description");
         ("Untitled step".to_owned(), None)
     });
     let notes = task.fields.text(Field::Notes).is_some();

@@ -246,7 +246,7 @@ fn check_current<'d>(reader: &mut PlanReader<'d>, found: &ObjectFields<'d>) {
     let (message, severity) = match open {
         _ if current > n_steps => (format!("there is no step {current}: the plan has {n_steps}"), true),
         Some(open) if current == n_steps => (
-            format!("`currentStepIndex` says all is done, but step {open} is not"),
+            format!("`currentStepIndex` is past the last step, but step {open} is not done"),
             false,
         ),
         Some(open)

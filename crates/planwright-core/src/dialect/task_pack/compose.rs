@@ -92,7 +92,7 @@ fn forget_states(draft: &PlanDraft, report: &mut WriterReport) {
             report.lost(
                 Some(task_ix),
                 "skip",
-                "it was to be left out, and is like the others now",
+                "it was marked to be skipped, and is an ordinary task now",
             );
         }
     }
@@ -100,7 +100,7 @@ fn forget_states(draft: &PlanDraft, report: &mut WriterReport) {
 
 fn frontmatter(head: &mut Fields, id_source: &IdSource<'_>, report: &mut WriterReport) -> Vec<(String, PlainValue)> {
     let title = take_goal(head).unwrap_or_else(|| {
-        report.invented(None, "title", "the plan says nowhere what it is for");
+        report.invented(None, "title", "the plan has no goal");
         "Untitled plan".to_owned()
     });
     let line = frontmatter_line(&title);
@@ -228,7 +228,7 @@ fn compose_task(
     let body = values.take_text(Field::Goal);
     let body = body.or_else(|| values.take_text(Field::Description));
     let goal = joined(title, body).unwrap_or_else(|| {
-        report.invented(Some(task_ix), "goal", "it says nowhere what is to be done");
+        report.invented(Some(task_ix), "goal", "it has no description");
         "Untitled task".to_owned()
     });
     let files: Vec<PlainValue> = files.iter().map(|file| text(file.as_str())).collect();

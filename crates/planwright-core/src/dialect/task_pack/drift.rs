@@ -216,10 +216,10 @@ impl CardDifference<'_> {
                     _ if *is_second => format!("the card of `{task}` has `{name}` twice"),
                     Some(value) => {
                         let value = visible(&value);
-                        format!("the card of `{task}` says something else of `{name}`: the contract says `{value}`")
+                        format!("the card of `{task}` differs in `{name}`: the contract has `{value}`")
                     }
                     None => {
-                        format!("the card of `{task}` says something else of `{name}`: the contract says nothing of it")
+                        format!("the card of `{task}` differs in `{name}`: the contract does not have it")
                     }
                 };
                 (field.name_span, message)

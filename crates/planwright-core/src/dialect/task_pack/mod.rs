@@ -185,7 +185,7 @@ fn check_name(plan: &Plan, path: &str) -> Vec<Diagnostic> {
     let pattern = "task packs are called docs/tasks/YYYY-MM-DD-NNN-<type>-<slug>-tasks.md";
     let mut found = Vec::new();
     if in_place && !stem.ends_with("-tasks") {
-        let message = format!("the file is called `{name}`, without the suffix `-tasks`");
+        let message = format!("the name of the file is `{name}`, without the suffix `-tasks`");
         found.push(Diagnostic::new(&FILE_NAME, Span::at(plan.source().bom_len()), message).with_help(pattern));
     }
     if let (Some(date), Some(FieldValue::Text(written))) = (date, plan.head_value(Field::Date))

@@ -326,7 +326,7 @@ impl JsonParser<'_> {
         // A string that was not closed on its line was reported.
         if self.bytes[..self.last_end].ends_with(b"\"") {
             let quote = Span::new(self.last_end - 1, self.last_end);
-            let message = "the string ends here, but its text seems to go on";
+            let message = "the string ends here, but its text seems to continue";
             self.error(&rules::JSON_STRING, quote, message).help =
                 "write a quote inside a string as \\\", or add the quote that is missing before this one".to_owned();
         }

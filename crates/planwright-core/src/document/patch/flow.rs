@@ -301,7 +301,7 @@ impl<'d> Brackets<'_, 'd, '_> {
         }
         if has_comment && !self.children.is_empty() {
             return Err(PatchRefusal::Unwritable {
-                reason: "comments stand between the brackets, and nothing of what they are about would be left",
+                reason: "there are comments between the brackets, and everything that they belong to would be removed",
                 span: self.node.span(),
             });
         }

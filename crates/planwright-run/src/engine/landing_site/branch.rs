@@ -90,7 +90,7 @@ impl LandingSite {
         self.conditions.start.clone_from(&commit);
         self.conditions.uncommitted = Some(commit);
         Ok(Some(
-            "uncommitted work is taken along; `planwright land` leaves it out".to_owned(),
+            "uncommitted work is included; `planwright land` leaves it out".to_owned(),
         ))
     }
 

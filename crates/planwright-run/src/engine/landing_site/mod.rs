@@ -263,8 +263,8 @@ fn repository_around(snapshot: &PlanSnapshot) -> Result<Repository, RunError> {
     let found = Repository::around(&snapshot.place().root).map_err(failed)?;
     found.ok_or_else(|| {
         RunError::refused(
-            "the run began in a git repository, and there is none any more",
-            "bring the repository back; or begin a new run in the shared folder: --isolation shared",
+            "the run began in a git repository, which no longer exists",
+            "restore the repository; or start a new run in the shared folder: --isolation shared",
         )
     })
 }

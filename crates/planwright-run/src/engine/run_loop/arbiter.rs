@@ -164,7 +164,7 @@ impl RunLoop<'_> {
         // The task may have been moved or removed, or the run stopped, in the meantime.
         let task = asking.task.filter(|&task| self.phase(task) == Phase::Running);
         let Some(task) = task.filter(|_| self.tasks.schedule.stop().is_none()) else {
-            let why = Some("it is not to begin any more".to_owned());
+            let why = Some("the task no longer starts".to_owned());
             self.record_cost(RunEvent::AgentChosen(AgentChoiceRecord {
                 why,
                 ..chosen(&asking.arbiter, &asking.name, answer.as_ref().ok())

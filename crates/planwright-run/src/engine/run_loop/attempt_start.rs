@@ -410,7 +410,7 @@ impl RunLoop<'_> {
                 None => " (the default for Python projects; `setup = []` in [run] turns it off)",
             };
             let why = format!(
-                "run.setup: `{}` failed in the checkout of `{}`{usual}; its output is in `{}`",
+                "setup failed: `{}` of run.setup in the checkout of `{}`{usual}; its output is in `{}`",
                 command.unwrap_or_default(),
                 attempt.name,
                 setup_log(&attempt).display()

@@ -221,14 +221,14 @@ impl RunLoop<'_> {
             return None;
         }
         if candidate.tree == last.tree {
-            return Some(format!("it left the conflict as it was, in {}", listed(&last.files)));
+            return Some(format!("it did not resolve the conflict in {}", listed(&last.files)));
         }
         let repository = site.repository();
         match repository.unresolved(&candidate.tree, &last.tree, &last.files, &last.labels) {
             Ok(left) if left.is_empty() => None,
             Ok(left) => Some(format!("it left conflict markers in {}", listed(&left))),
             Err(error) => Some(format!(
-                "it cannot be told whether it resolved the conflict: {}",
+                "whether it resolved the conflict is unknown: {}",
                 words(&error)
             )),
         }

@@ -112,7 +112,7 @@ impl RunLoop<'_> {
             .blocked_for(&self.chain(&turn), &self.agents.fallbacks.limits, clock::instant());
         if let Some(wait) = wait {
             turn.goes_on = true;
-            let why = format!("`{}` is held up by its provider", turn.first);
+            let why = format!("`{}` is rate limited by its provider", turn.first);
             self.waits.rests.plan(task, wait, why);
             self.happened(ScheduleEvent::Deferred { task });
         }
@@ -161,7 +161,7 @@ impl RunLoop<'_> {
             return self.fail(attempt, &AttemptFailure::Other(format!("{spent}; {why}")), false);
         }
         let way = self.way_on(task).unwrap_or(Continuation::Wait(MAX_BACKOFF));
-        self.go_another_way(attempt, way, "is held up by its provider", why)
+        self.go_another_way(attempt, way, "is rate limited by its provider", why)
     }
 
     /// Records that an agent could not work. Returns how the task continues without a counted failure: the first time, and if there is

@@ -260,7 +260,7 @@ impl RunLoop<'_> {
         }
         if !reported.is_empty() {
             let text = format!(
-                "changed while a task was at work, and left as it is: {}",
+                "changed while a task was at work, and not restored: {}",
                 listed(&reported)
             );
             self.remark_kind(task, RemarkKind::GuardedChanged, text)?;

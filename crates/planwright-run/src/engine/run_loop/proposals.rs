@@ -23,15 +23,15 @@ impl RunLoop<'_> {
         }
         if tasks.len() > MAX_PROPOSED {
             let text = format!(
-                "it proposes {} tasks, more than {MAX_PROPOSED}: they are not heard",
+                "it proposes {} tasks, more than {MAX_PROPOSED}: they are ignored",
                 tasks.len()
             );
             return self.remark_kind(Some(attempt.task), RemarkKind::Proposed, text);
         }
         let accepts = self.request.options.flags.accept_proposals;
         let text = match self.grow(attempt, tasks, !accepts) {
-            Err(why) => format!("{} cannot come into the plan: {why}", counted(tasks.len())),
-            Ok(()) if accepts => format!("{} came into the plan", counted(tasks.len())),
+            Err(why) => format!("{} cannot be added to the plan: {why}", counted(tasks.len())),
+            Ok(()) if accepts => format!("added {} to the plan", counted(tasks.len())),
             Ok(()) => self.hold_proposal(attempt, tasks),
         };
         self.remark_kind(Some(attempt.task), RemarkKind::Proposed, text)
@@ -70,7 +70,7 @@ impl RunLoop<'_> {
         };
         match hold(self.snapshot.path(), &proposal) {
             Ok(_) => format!(
-                "it proposes {}: `planwright approve --proposed {}` takes it into the plan",
+                "it proposes {}: `planwright approve --proposed {}` adds it to the plan",
                 counted(tasks.len()),
                 self.snapshot.path().display()
             ),

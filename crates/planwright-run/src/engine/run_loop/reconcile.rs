@@ -220,7 +220,7 @@ impl Reconciliation<'_> {
             ..plain(self.request, task, verb)
         });
         let name = self.snapshot.name(task);
-        let text = format!("`{name}` was {words} in the run before, and the plan file learns of it now");
+        let text = format!("`{name}` was {words} in the last run: the plan file is updated now");
         self.remark(None, text);
     }
 

@@ -1,5 +1,6 @@
 //! The log of a run and its state: every event passes through here, live and in a replay.
 
+use std::io::ErrorKind;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
@@ -63,7 +64,9 @@ impl<'a> Recorder<'a> {
         let since = Instant::now();
         while let Err(error) = self.log.commit() {
             let is_asked_to_end = interrupts.load(Ordering::Relaxed) > 1;
-            if since.elapsed() >= LOG_PATIENCE || is_asked_to_end {
+            // A limit for the size of files (ulimit -f) does not pass.
+            let is_lasting = error.kind() == Some(ErrorKind::FileTooLarge);
+            if since.elapsed() >= LOG_PATIENCE || is_asked_to_end || is_lasting {
                 return Err(error.into());
             }
             std::thread::sleep(LOG_PAUSE);

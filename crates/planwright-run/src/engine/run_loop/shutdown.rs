@@ -20,7 +20,7 @@ use crate::agent_output::{LEFTOVER_GRACE, end_all};
 use crate::files::write_own;
 use crate::runs::state::RunState;
 use crate::runs::{RunEndRecord, RunEvent, RunStanding};
-use crate::shell::{argument, shell_word, with_pack};
+use crate::shell::{argument, shell_word, task_command, with_pack};
 use crate::store::load;
 
 /// How often the plan file is tried at the end, and the wait in between.
@@ -57,7 +57,7 @@ impl RunLoop<'_> {
         let n_marked = end_all(&mark_of_run(self.live.place.id(), &self.snapshot.place().target));
         let n_ended = n_marked + self.workers.end_left(LEFTOVER_GRACE);
         if n_ended > 0 {
-            let text = format!("ended what went on without the run: {}", processes(n_ended));
+            let text = format!("ended processes that were left running: {}", processes(n_ended));
             self.remark(None, text)?;
         }
         let status = self.tasks.schedule.status();
@@ -179,7 +179,7 @@ impl RunLoop<'_> {
                 Some(format!("`{}` met its stop condition: {condition}", name(task)))
             }
             ScheduleStatus::Stopped(Stop::MaxTasks) => {
-                Some("as many tasks were begun as were to be (--max-tasks)".to_owned())
+                Some("the limit of started tasks was reached (--max-tasks)".to_owned())
             }
             ScheduleStatus::Stopped(_) => self.user.stops.why().map(str::to_owned),
             ScheduleStatus::Stuck => {
@@ -219,8 +219,8 @@ impl RunLoop<'_> {
             }
             ScheduleStatus::AwaitsReview => {
                 let task = self.in_phase(Phase::Review).next()?;
-                let task = argument(self.snapshot.name(task));
-                Some(format!("planwright approve {task} -p {plan}"))
+                let path = self.snapshot.path().to_string_lossy();
+                Some(task_command("approve", self.snapshot.name(task), &path, ""))
             }
             _ if has_failed && self.snapshot.plan().lifecycle.on_failure == OnFailure::Replan => {
                 (!self.request.options.replanning.is_last).then(|| format!("planwright replan {plan}"))
@@ -262,8 +262,8 @@ impl RunLoop<'_> {
     fn way_out(&self) -> Option<String> {
         let task = *self.obstacles().first()?;
         let words = |verb: &str| {
-            let plan = argument(&self.snapshot.path().to_string_lossy());
-            format!("planwright {verb} {} -p {plan}", argument(self.snapshot.name(task)))
+            let path = self.snapshot.path().to_string_lossy();
+            task_command(verb, self.snapshot.name(task), &path, "")
         };
         Some(match self.snapshot.state(task) {
             State::Running => HeldTask::of(&self.snapshot, task).release,

@@ -342,7 +342,7 @@ impl RunLoop<'_> {
                 duration_text(config.limits.wall)
             ),
             (EndCause::Silence, _) => format!(
-                "it said nothing for {} (run.silence_limit) and was ended",
+                "it printed nothing for {} (run.silence_limit) and was ended",
                 duration_text(config.limits.silence)
             ),
             (_, ProcessExit::Signal(signal)) => format!("it was ended by signal {signal} before it was done"),

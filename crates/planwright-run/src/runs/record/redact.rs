@@ -85,7 +85,7 @@ redacted! {
         keeps task attempt outcome exit milliseconds cost_usd tokens session limited_for no_changes.
     UnlandedWorkRecord: candidate output files; keeps task is_verified agent session folder identity base.
     LandingEndRecord: why; keeps task attempt branch passed commit tree.
-    Receipt: tail; keeps command exit milliseconds digest commit tree.
+    Receipt: tail; keeps command exit milliseconds digest commit tree is_setup.
     RemarkRecord: text; keeps task kind.
     RetryWaitRecord: why; keeps task attempt milliseconds.
     RunEndRecord: why;

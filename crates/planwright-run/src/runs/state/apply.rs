@@ -65,7 +65,7 @@ impl RunState {
                 kind: remark.kind.clone(),
             }),
             RunEvent::LogCut(LogCutRecord { n_bytes, .. }) => {
-                let text = format!("the end of the log was not written whole: {n_bytes} bytes were cut");
+                let text = format!("the last record of the log was incomplete: {n_bytes} bytes were removed");
                 self.note_text(time, text, None);
             }
             RunEvent::RunEnded(ended) => self.end(ended),

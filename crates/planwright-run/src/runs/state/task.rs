@@ -300,6 +300,14 @@ impl TaskRun {
         self.attempts.last()
     }
 
+    /// Returns how often agents tried it. An approval resumes with the work of an earlier attempt, and starts no agent.
+    pub fn n_tries(&self) -> usize {
+        let is_resumed =
+            |attempt: &&AttemptRun| attempt.process.pid.is_none() && attempt.outcome == Some(Outcome::Done);
+        let n_resumed = self.attempts.iter().skip(1).filter(is_resumed).count();
+        self.attempts.len() - n_resumed
+    }
+
     /// Returns how the work of its last attempt landed; none where it did not.
     pub fn landed(&self) -> Option<&LandingEndRecord> {
         self.last()?.landed()

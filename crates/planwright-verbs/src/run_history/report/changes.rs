@@ -51,7 +51,7 @@ pub(super) fn changes(setting: &Setting, run_state: &RunState) -> Vec<TaskChange
             removed: None,
             verified_by: last.map_or(0, |last| last.verification.receipts.len()),
             in_review: task.state == TaskState::Review,
-            attempts: task.attempts.len(),
+            attempts: task.n_tries(),
             cost_usd: task.cost_usd(),
             no_changes: last.is_some_and(|last| last.report.no_changes),
             reported: last

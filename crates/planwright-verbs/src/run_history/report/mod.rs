@@ -317,7 +317,7 @@ fn failed(setting: &Setting, run_state: &RunState) -> Vec<FailedReport> {
     let failed = failed.map(|task| FailedReport {
         task: task.task.clone(),
         title: setting.titles.get(&task.task).cloned(),
-        attempts: task.attempts.len(),
+        attempts: task.n_tries(),
         why: why_of(task),
         log: log_command(setting, task),
         checkout: checkout_of(task),
@@ -347,8 +347,8 @@ fn review(setting: &Setting, run_state: &RunState) -> Vec<ReviewReport> {
         ReviewReport {
             task: task.task.clone(),
             title: setting.titles.get(&task.task).cloned(),
-            approve: setting.task_command("approve", &task.task),
-            reject: format!("{} --note \"…\"", setting.task_command("reject", &task.task)),
+            approve: setting.task_command("approve", &task.task, ""),
+            reject: setting.task_command("reject", &task.task, "--note \"…\""),
             look: commit.map(|commit| format!("git show {commit}")),
             protected: candidate.map_or_else(Vec::new, |candidate| candidate.protected.clone()),
         }
@@ -371,7 +371,7 @@ fn unfinished(setting: &Setting, run_state: &RunState) -> (Vec<TakenOverReport>,
             None => stopped.push(StoppedReport {
                 task: task.task.clone(),
                 why: task.why().and_then(first_useful_line),
-                log: setting.log_command(&task.task),
+                log: setting.log_command(&task.task, ""),
                 checkout: checkout_of(task),
             }),
         }
@@ -413,11 +413,11 @@ fn fallbacks(run_state: &RunState) -> Vec<FallbackReport> {
 
 /// Returns the command that shows why a task failed: the log of its failed verification, otherwise that of its agent.
 pub fn log_command(setting: &Setting, task: &TaskRun) -> String {
-    let command = setting.log_command(&task.task);
-    match task.last().and_then(|last| last.verification.passed) {
-        Some(false) => format!("{command} --checks"),
-        _ => command,
-    }
+    let option = match task.last().and_then(|last| last.verification.passed) {
+        Some(false) => "--checks",
+        _ => "",
+    };
+    setting.log_command(&task.task, option)
 }
 
 fn landed(setting: &Setting, run_state: &RunState) -> Option<LandedReport> {

@@ -7,7 +7,7 @@ use planwright_core::dialect::{self, Dialect};
 use planwright_core::plan::Plan;
 use planwright_core::text::visible;
 use planwright_run::inspect_file::inspect_file;
-use planwright_run::shell::shell_word;
+use planwright_run::shell::{shell_word, task_command};
 use planwright_run::store;
 
 use crate::planning::derived_by;
@@ -67,13 +67,18 @@ impl Setting {
     }
 
     /// Returns a planwright command for a task of this plan.
-    pub fn task_command(&self, verb: &str, task: &str) -> String {
-        with_option(&format!("planwright {verb} {}", argument(task)), "-p", &self.plan)
+    pub fn task_command(&self, verb: &str, task: &str, options: &str) -> String {
+        visible(&task_command(verb, task, &self.plan, options)).into_owned()
     }
 
     /// Returns the command that shows the log of a task's agent.
-    pub fn log_command(&self, task: &str) -> String {
-        with_option(&format!("planwright logs {}", argument(task)), "--run", &self.run)
+    pub fn log_command(&self, task: &str, option: &str) -> String {
+        let run = match self.run.as_str() {
+            "" => String::new(),
+            run => format!("--run {}", argument(run)),
+        };
+        let options = [run.as_str(), option].join(" ");
+        visible(&task_command("logs", task, "", options.trim())).into_owned()
     }
 
     /// Returns a planwright command for the whole plan.
@@ -87,13 +92,6 @@ impl Setting {
 
 fn is_derived(dialect: &dyn Dialect) -> bool {
     derived_by(dialect).is_some()
-}
-
-fn with_option(command: &str, option: &str, value: &str) -> String {
-    match value {
-        "" => command.to_owned(),
-        value => format!("{command} {option} {}", argument(value)),
-    }
 }
 
 /// Returns a text as one word of a command line.

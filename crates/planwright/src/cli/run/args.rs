@@ -12,9 +12,9 @@ use super::super::run_view::RunManner;
 
 /// Run a plan: have agents do its tasks, and verify the results.
 ///
-/// The plan file is kept up to date. A task is done when its agent reports success and its verification passes. What happens is
-/// written to a log first, so that a killed run continues where it was: run the same command again.
-/// After Ctrl-C nothing new starts, and running tasks finish. A second one sends them SIGTERM, a third SIGKILL.
+/// The plan file is kept up to date. A task is done when its agent reports success and its verification passes. Every event is
+/// written to a log first: to continue a killed run, run the same command again.
+/// After Ctrl-C no new task starts, and running tasks finish. A second Ctrl-C sends them SIGTERM, a third SIGKILL.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -28,51 +28,51 @@ pub(crate) struct Args {
     #[command(flatten)]
     pub(super) plan: PlanArgument,
 
-    /// The agent for all tasks; else each task's own hint, then run.types, then run.agent of the configuration.
+    /// The agent for all tasks. Default: each task's own hint, else run.types, else run.agent of the configuration.
     #[arg(long, value_name = "NAME")]
     agent: Option<String>,
 
-    /// Ask this agent which agent takes each task, before it begins; else, and where it has no answer, as without.
+    /// Ask this agent before each task which agent takes it. Without a usable answer, --agent and its defaults decide.
     #[arg(long, value_name = "NAME", conflicts_with = "agent")]
     arbiter: Option<String>,
 
-    /// How many tasks may run in parallel; else as the configuration or the plan has it.
+    /// The number of tasks that may run in parallel. Default: from the configuration or the plan.
     #[arg(long, short = 'j', value_name = "N")]
     slots: Option<u32>,
 
-    /// How often a task is tried in all; else as the configuration or the plan has it.
+    /// The total number of attempts per task. Default: from the configuration or the plan.
     #[arg(long, value_name = "N")]
     attempts: Option<u32>,
 
-    /// Only this task; may be given several times.
+    /// Run only this task; may be given several times.
     #[arg(long, value_name = "TASK", help_heading = "Which tasks")]
     pub(super) only: Vec<String>,
 
-    /// Only this task and what depends on it.
+    /// Run only this task and its dependents.
     #[arg(long, value_name = "TASK", help_heading = "Which tasks")]
     pub(super) from: Vec<String>,
 
-    /// Only this task and what it depends on.
+    /// Run only this task and its dependencies.
     #[arg(long, value_name = "TASK", help_heading = "Which tasks")]
     pub(super) until: Vec<String>,
 
-    /// Begin this many tasks at most.
+    /// Start at most this many tasks.
     #[arg(long, value_name = "N", help_heading = "Which tasks")]
     max_tasks: Option<u32>,
 
-    /// Try tasks again that failed before.
+    /// Also retry tasks that failed in earlier runs.
     #[arg(long, help_heading = "Which tasks")]
     pub(super) retry_failed: bool,
 
-    /// End the run with the first failure; else everything that does not depend on it continues.
+    /// End the run with the first failure.
     #[arg(long, help_heading = "When something fails")]
     fail_fast: bool,
 
-    /// Go on with everything that does not depend on a failure, which is the default.
+    /// Continue with tasks that do not depend on a failed one. This is the default.
     #[arg(long, conflicts_with = "fail_fast", help_heading = "When something fails")]
     keep_going: bool,
 
-    /// Skip what depends on a failed task, where the dialect would have it wait.
+    /// Skip the dependents of a failed task, even if the dialect keeps them waiting.
     #[arg(long, help_heading = "When something fails")]
     cascade_skip: bool,
 
@@ -80,8 +80,8 @@ pub(crate) struct Args {
     #[arg(long, value_enum, value_name = "WHAT", help_heading = "When something fails")]
     pub(super) on_interrupted: Option<Interrupted>,
 
-    /// Have the planner make a new version of the plan when tasks have failed, and continue with it, this many times at most. Default: 3
-    /// for rawko plans where plan.agent is configured, else not at all.
+    /// After failures, have the planner make a new version of the plan and continue with it, at most this many times. Default: 3
+    /// for rawko plans if plan.agent is configured, else 0.
     #[arg(long, value_name = "N", help_heading = "When something fails")]
     pub(super) replan: Option<u32>,
 
@@ -89,23 +89,23 @@ pub(crate) struct Args {
     #[arg(long, help_heading = "Trust")]
     require_verification: bool,
 
-    /// Take tasks that agents propose into the plan at once, and run them; else they are held for `planwright approve --proposed`.
+    /// Add tasks that agents propose to the plan at once, and run them. By default they wait for `planwright approve --proposed`.
     #[arg(long, help_heading = "Trust")]
     accept_proposals: bool,
 
-    /// Fail a task that touches files that its plan does not name.
+    /// Fail a task that changes files that the plan does not name for it.
     #[arg(long, help_heading = "Trust")]
     strict_files: bool,
 
-    /// Also run criteria that are a command between backticks. They are the plan's words: look at them first.
+    /// Also run criteria that are a command between backticks. They come from the plan: read them first.
     #[arg(long, help_heading = "Trust")]
     allow_plan_commands: bool,
 
-    /// Approve the plan and run it, where it needs an approval.
+    /// Approve the plan first, if it needs approval.
     #[arg(long, help_heading = "Trust")]
     yes: bool,
 
-    /// Where tasks work: each in a checkout of its own, or all in the folder of the workspace.
+    /// Where tasks work: each in its own checkout, or all in the folder of the workspace.
     #[arg(long, value_enum, value_name = "HOW", help_heading = "Where")]
     isolation: Option<IsolationArg>,
 
@@ -113,11 +113,11 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NAME", help_heading = "Where")]
     branch: Option<String>,
 
-    /// Have tasks see uncommitted work. It does not land with theirs.
+    /// Include uncommitted work in the checkouts of tasks. It does not land.
     #[arg(long, help_heading = "Where")]
     include_uncommitted: bool,
 
-    /// Continue an interrupted run with the current configuration, instead of the one that it began with.
+    /// Continue an interrupted run with the current configuration, instead of its original one.
     #[arg(long, help_heading = "Trust")]
     pub(super) accept_config: bool,
 
@@ -125,7 +125,7 @@ pub(crate) struct Args {
     #[arg(long, hide = true)]
     pub(super) switch: bool,
 
-    /// Run it in a copy of its workspace, which is made in this folder first; an existing copy is continued.
+    /// Copy the workspace to this folder and run the plan there. An existing copy is continued.
     #[arg(long, value_name = "FOLDER", conflicts_with = "dry_run", help_heading = "Where")]
     pub(super) copy_to: Option<PathBuf>,
 
@@ -133,51 +133,51 @@ pub(crate) struct Args {
     #[arg(long, hide = true)]
     pub(super) allow_dirty: bool,
 
-    /// How long an attempt may take, as 45m.
+    /// The time limit of an attempt, as 45m.
     #[arg(long, value_name = "TIME", help_heading = "Limits")]
     wall_limit: Option<String>,
 
-    /// How long an attempt may print nothing, as 10m.
+    /// The time limit of an attempt without output, as 10m.
     #[arg(long, value_name = "TIME", help_heading = "Limits")]
     silence_limit: Option<String>,
 
-    /// What the run may cost, in US dollars, as reported by agents.
+    /// The limit of costs in US dollars, as reported by agents.
     #[arg(long, value_name = "DOLLARS", help_heading = "Limits")]
     max_cost: Option<String>,
 
-    /// How many tokens the run may use, as reported by agents.
+    /// The limit of tokens, as reported by agents.
     #[arg(long, value_name = "N", help_heading = "Limits")]
     max_tokens: Option<String>,
 
-    /// How many attempts the run may make in all, those that count.
+    /// The limit of attempts of all tasks together. Attempts that do not count for a task do not count here.
     #[arg(long, value_name = "N", help_heading = "Limits")]
     max_attempts: Option<String>,
 
-    /// How long the run may start new tasks, as 8h.
+    /// The time after which no new task starts, as 8h.
     #[arg(long, value_name = "TIME", help_heading = "Limits")]
     max_duration: Option<String>,
 
-    /// What is done about verification that fails before the first attempt: check, allow-failing or skip.
+    /// How to treat verification that fails before the first attempt: check, allow-failing or skip.
     #[arg(long, value_name = "HOW", value_parser = ["check", "allow-failing", "skip"])]
     baseline: Option<String>,
 
-    /// Who runs it, for the plan and its history.
+    /// Your name, for the plan and its history.
     #[arg(long, value_name = "NAME")]
     pub(super) by: Option<String>,
 
-    /// A file with a template for prompts, in place of the dialect's own.
+    /// A file with a template for prompts, instead of the dialect's own.
     #[arg(long, value_name = "FILE")]
     template: Option<PathBuf>,
 
-    /// Show what would be run: rounds, agents, branch, verification, budget. Starts nothing and writes nothing.
+    /// Print what would be run: rounds, agents, branch, verification, budget. No agent is started, nothing is written.
     #[arg(long, visible_alias = "plan-dry-run")]
     pub(super) dry_run: bool,
 
-    /// With --dry-run: show the prompts as well, or that of one task.
+    /// With --dry-run: also print the prompts, or the prompt of one task.
     #[arg(long, value_name = "TASK", num_args = 0..=1, require_equals = true, default_missing_value = "", requires = "dry_run")]
     pub(super) prompts: Option<String>,
 
-    /// A line for each event, also at a terminal.
+    /// Print a line for each event, even at a terminal.
     #[arg(long)]
     pub(super) plain: bool,
 
@@ -265,19 +265,19 @@ impl Args {
 
 #[derive(Clone, Copy, ValueEnum)]
 pub(super) enum Interrupted {
-    /// They are tried again.
+    /// Retry them.
     Retry,
-    /// They have failed.
+    /// Mark them as failed.
     Fail,
-    /// You are asked; without a terminal, nothing is run.
+    /// Ask. Without a terminal, the plan is not run.
     Ask,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
 pub(super) enum IsolationArg {
-    /// In checkouts in a git repository with a commit, else in the folder of the workspace.
+    /// Checkouts in a git repository with a commit, else the folder of the workspace.
     Auto,
-    /// Each in a checkout of its own.
+    /// Each task in its own checkout.
     #[value(alias = "worktrees")]
     Checkouts,
     /// All in the folder of the workspace.

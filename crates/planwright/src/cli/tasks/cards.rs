@@ -9,8 +9,8 @@ use crate::render::findings::{FindingsSource, findings};
 
 /// Print, check or rewrite the task cards of a pack.
 ///
-/// The contract is what machines read, and it wins. A card that leaves a field out contradicts nothing; one that says something
-/// else, is missing, or is of no task, has drifted.
+/// Tools read the contract, so it wins over the cards. A card has drifted if it contradicts the contract, is missing, or belongs to no
+/// task. A card may leave fields out.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -21,11 +21,11 @@ pub(super) struct Args {
     #[command(flatten)]
     pack: PlanArgument,
 
-    /// Report where cards and contract differ; exit 1 where they do.
+    /// Report differences between cards and contract; exit 1 if there are any.
     #[arg(long, conflicts_with = "write")]
     check: bool,
 
-    /// Rewrite what has drifted, and nothing else.
+    /// Rewrite only drifted cards.
     #[arg(long)]
     write: bool,
 }
@@ -42,7 +42,7 @@ pub(super) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
             let path = report.findings.path.to_string_lossy();
             match report.change {
                 Some(change) => output.line(&format!("wrote {} (change {change})", printable(&path))),
-                None => output.remark("nothing to change: the cards say what the contract says"),
+                None => output.remark("nothing to change: the cards match the contract"),
             }
         }
         () => output.write_exact(&report.cards),
@@ -61,7 +61,7 @@ fn draw_drift(report: &CardsReport, output: &mut Output) {
         output.width(),
     ));
     match found.findings.len() {
-        0 => output.remark("the cards say what the contract says"),
+        0 => output.remark("the cards match the contract"),
         1 => output.remark("the cards have drifted from the contract: 1 place"),
         n => output.remark(&format!("the cards have drifted from the contract: {n} places")),
     }

@@ -11,8 +11,8 @@ use super::draw_warnings;
 
 /// Have a planner derive a task pack from a source plan.
 ///
-/// The planner gives tasks only. Identity, hash, waves, sections and cards are made by planwright, and `tasks validate` has the
-/// last word: what it refuses goes back to the planner, twice at most. A plan without `spec_id` gives a draft.
+/// The planner writes only tasks; planwright makes identity, hash, waves, sections and cards. `tasks validate` checks the pack, and its
+/// errors are returned to the planner, twice at most. A plan without `spec_id` gives a draft.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -28,11 +28,11 @@ pub(super) struct Args {
     #[command(flatten)]
     planner: PlannerOptions,
 
-    /// Print what the planner would be asked; start no agent and write nothing.
+    /// Print the prompt for the planner. No agent is started, nothing is written.
     #[arg(long, conflicts_with = "from")]
     dry_run: bool,
 
-    /// Write to this file, which must be new. Default: docs/tasks/DATE-NNN-TYPE-NAME-tasks.md.
+    /// Write to this file, which must not exist. Default: docs/tasks/DATE-NNN-TYPE-NAME-tasks.md.
     #[arg(long, short, value_name = "PATH")]
     out: Option<PathBuf>,
 }

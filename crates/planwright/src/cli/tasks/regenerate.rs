@@ -13,8 +13,8 @@ use super::draw_warnings;
 
 /// Rebuild a task pack after a change of its source plan.
 ///
-/// Tasks whose goal and files are as they were keep their ids, and so what is known of them: what is done stays done. Asks before
-/// it writes, at a terminal; elsewhere it needs --yes. `planwright undo` takes it back.
+/// Tasks with the same goal and files keep their ids, states and history. Asks before it writes at a terminal; elsewhere --yes is
+/// required. `planwright undo` reverts it.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -27,11 +27,11 @@ pub(super) struct Args {
     #[command(flatten)]
     planner: PlannerOptions,
 
-    /// Print what the planner would be asked; start no agent and write nothing.
+    /// Print the prompt for the planner. No agent is started, nothing is written.
     #[arg(long, conflicts_with = "from")]
     dry_run: bool,
 
-    /// Write it without asking.
+    /// Write the pack without asking.
     #[arg(long, short)]
     yes: bool,
 }
@@ -53,8 +53,8 @@ pub(super) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
             let path = printable(&report.shown_plan);
             output.line(&format!("wrote {path} (change {change})"));
         }
-        None if report.is_agreed => output.remark("nothing to change: the pack is as it would be made"),
-        None => output.remark("nothing was written: say --yes to write it"),
+        None if report.is_agreed => output.remark("nothing to change: a new pack would be the same"),
+        None => output.remark("nothing was written: use --yes to write it"),
     })?;
     Ok(Exit::success_if(report.is_agreed))
 }

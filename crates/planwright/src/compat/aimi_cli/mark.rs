@@ -214,7 +214,7 @@ fn gates(path: &Path, source: &SourceText, history: &History, id: &str, mark: Ma
     for closed in Gates::new(&inspection, history, &claims, policy).of_task(task_ix, &clock::now()) {
         let is_held = match closed.gate {
             Gate::Approval => policy.approval_required,
-            Gate::Source | Gate::Proof => true,
+            Gate::Syntax | Gate::Source | Gate::Proof => true,
             Gate::Dependencies => config.compat_strict,
             Gate::Ownership => false,
         };

@@ -87,7 +87,7 @@ fn one(page: &ReportPage<'_>, (ix, row, task): (usize, &ReportRow<'_>, &TaskRun)
     if !task.results.drift.is_empty() {
         let _ = writeln!(
             out,
-            "<p class=\"drift\">Touched what its plan does not name: {}</p>",
+            "<p class=\"drift\">Changed files that the plan does not name: {}</p>",
             files(&task.results.drift)
         );
     }

@@ -8,6 +8,7 @@ use super::lines::{asked_words, done_words, stopping_words};
 use super::progress::{Progress, Running};
 use super::words::{Moment, elapsed, rough_duration};
 use crate::render::terminal::Paint;
+use crate::render::wrap::wrapped;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ScreenSize {
@@ -48,8 +49,9 @@ pub(crate) fn frame(progress: &Progress, now: Moment, size: ScreenSize, paint: P
     left -= 1;
     let banner = canvas.banner().filter(|_| left > 0);
     left -= usize::from(banner.is_some());
-    let question = canvas.question().filter(|_| left > 0);
-    left -= usize::from(question.is_some());
+    let mut question = canvas.question();
+    question.truncate(left);
+    left -= question.len();
     let n_tasks = progress.running().len() + progress.resting().len();
     if left > 2 || (left > 0 && n_tasks < left) {
         rows.push(canvas.figures());
@@ -159,7 +161,7 @@ impl Canvas<'_> {
         let n_running = self.progress.running().len() as u64;
         let running = count(n_running, "task");
         let next = match n_interrupts {
-            0 => "Ctrl-C starts nothing new",
+            0 => "Ctrl-C: no new task starts",
             1 => "Ctrl-C again ends them",
             2 => "Ctrl-C again ends them at once",
             _ => "",
@@ -188,11 +190,18 @@ impl Canvas<'_> {
         Some(row.done())
     }
 
-    /// Draws the question to the user; the answer is typed below.
-    fn question(self) -> Option<FrameRow> {
-        let mut row = RowBuilder::new(self.width);
-        row.add(self.progress.question.as_deref()?, |text| self.paint.bold(text));
-        Some(row.done())
+    /// Draws the question to the user, in as many rows as it needs; the answer is typed below.
+    fn question(self) -> Vec<FrameRow> {
+        let question = self.progress.question.as_deref().unwrap_or_default();
+        let rows = wrapped(question, self.width.max(1))
+            .into_iter()
+            .filter(|text| !text.is_empty());
+        let rows = rows.map(|text| {
+            let mut row = RowBuilder::new(self.width);
+            row.add(&text, |text| self.paint.bold(text));
+            row.done()
+        });
+        rows.collect()
     }
 
     /// Draws the tasks that agents work on, then those between two attempts; others are counted.

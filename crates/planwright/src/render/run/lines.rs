@@ -123,7 +123,7 @@ impl RunLines {
             RunEvent::RunStarted(begun) => (None, begun_words(begun)),
             RunEvent::ProcessStarted(started) => (Some(&started.task), self.started_words(&started.task)?),
             RunEvent::Review(review) => {
-                let command = self.progress.setting.task_command("approve", &review.task);
+                let command = self.progress.setting.task_command("approve", &review.task, "");
                 let held = self.progress.run_state.task(&review.task).and_then(|task| task.held.as_ref());
                 let commit = held.map(|held| one_line(short_commit(&held.candidate.commit)));
                 let look = commit.map_or_else(String::new, |commit| format!("`git show {commit}`, then "));
@@ -144,7 +144,7 @@ impl RunLines {
             RunEvent::Resumed(asked) => (None, asked_words("resumed", asked)),
             RunEvent::Stopping(stopping) => {
                 let why = stopping_words(stopping);
-                (None, format!("{}: {why}; nothing new starts", paint.warning("stopping")))
+                (None, format!("{}: {why}; no new task starts", paint.warning("stopping")))
             }
             RunEvent::Resting(resting) => {
                 (Some(&resting.task), self.resting_words(resting))
@@ -161,14 +161,14 @@ impl RunLines {
             RunEvent::Drifted(drifted) => {
                 let files = files_words(&drifted.files);
                 let what = paint.warning("drift");
-                (Some(&drifted.task), format!("{what}: touched {files}, which the plan does not name"))
+                (Some(&drifted.task), format!("{what}: changed {files}, which the plan does not name"))
             }
             RunEvent::PlanEdited(edited) => (None, format!("the plan file was changed: {}", one_line(&edited.what))),
             RunEvent::Remark(remark) => (remark.task.as_ref(), one_line(&remark.text)),
             RunEvent::AgentChosen(chosen) => (Some(&chosen.task), chosen_words(chosen)),
             RunEvent::LogCut(cut) => {
                 let bytes = count(cut.n_bytes, "byte");
-                (None, format!("the end of the run's log was torn: {bytes} cut"))
+                (None, format!("the last record of the run's log was incomplete: {bytes} removed"))
             }
             RunEvent::AttemptStarting(_)
             | RunEvent::AttemptEnded(_)
@@ -196,7 +196,7 @@ impl RunLines {
             agent => format!("{}, ", one_line(agent)),
         };
         let instead = attempt.instead_of.as_deref();
-        let instead = instead.map_or_else(String::new, |other| format!(", in the place of {}", one_line(other)));
+        let instead = instead.map_or_else(String::new, |other| format!(", instead of {}", one_line(other)));
         Some(format!("started  {agent}attempt {}{instead}", attempt.attempt))
     }
 
@@ -280,8 +280,8 @@ fn begun_words(begun: &RunStartRecord) -> String {
         n => format!("{n} at a time"),
     };
     let where_ = match begun.isolation {
-        Some(IsolationMode::Checkouts) => ", each in a checkout of its own",
-        Some(IsolationMode::Worktrees) => ", each in a worktree of its own",
+        Some(IsolationMode::Checkouts) => ", each in its own checkout",
+        Some(IsolationMode::Worktrees) => ", each in its own worktree",
         _ => "",
     };
     format!("{how}: {}, {beside}{where_}", count(begun.n_tasks, "task"))
@@ -309,7 +309,7 @@ pub(crate) fn stopping_words(stopping: &StopRecord) -> String {
         (StopReason::Condition, None) => "a stop condition was met".to_owned(),
         (StopReason::Failure, Some(task)) => format!("{task} failed"),
         (StopReason::Failure, None) => "a task failed".to_owned(),
-        (StopReason::MaxTasks, _) => "as many tasks have run as were to".to_owned(),
+        (StopReason::MaxTasks, _) => "the limit of tasks was reached".to_owned(),
         (StopReason::Budget, _) => "the budget is spent".to_owned(),
         (StopReason::Other(other), _) => one_line(other),
     };

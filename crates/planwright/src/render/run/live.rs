@@ -29,6 +29,8 @@ const WRAP: &str = "\u{1b}[?7h";
 const ERASE_BELOW: &str = "\u{1b}[J";
 const ERASED_LINE: &str = "\u{1b}[2K\n";
 const ERASE_TO_END_OF_LINE: &str = "\u{1b}[K";
+const SAVE_CURSOR: &str = "\u{1b}7";
+const RESTORE_CURSOR: &str = "\u{1b}8";
 
 /// Returns whether a stream supports the live display: a terminal with cursor movement.
 pub(crate) fn suits_live(is_terminal: bool, term: Option<&str>) -> bool {
@@ -116,6 +118,13 @@ impl<W: Write> LiveDisplay<W> {
         }
         let mut text = String::from(BEGIN_UPDATE);
         let n_lines = self.n_lines(size);
+        // The user may be typing an answer below the block: that line stays as long as the block keeps its place.
+        let is_asking = self.story.progress.question.is_some();
+        let is_in_place = self.waiting.is_empty() && size == self.drawn_on && rows.len() == self.drawn.len();
+        let keeps_typed = is_asking && is_in_place && n_lines == rows.len();
+        if keeps_typed {
+            text.push_str(SAVE_CURSOR);
+        }
         text.push_str(&up(n_lines));
         if !self.waiting.is_empty() || rows.is_empty() || size != self.drawn_on {
             // Lines of any length replace the block. Lines that a terminal has wrapped must not be overwritten, because it joins them again
@@ -131,7 +140,9 @@ impl<W: Write> LiveDisplay<W> {
             text.push('\n');
         }
         text.push_str(WRAP);
-        if !rows.is_empty() {
+        if keeps_typed {
+            text.push_str(RESTORE_CURSOR);
+        } else if !rows.is_empty() {
             text.push_str(ERASE_BELOW);
         }
         text.push_str(END_UPDATE);

@@ -46,15 +46,16 @@ pub(crate) fn summary(report: &RunReport, paint: Paint, width: usize) -> String 
         (paint.warning("Waiting for review"), page.review(report)),
         (paint.warning("Criteria that no rule verifies"), page.criteria(report)),
         (paint.warning("Drift"), page.drift(report)),
-        ("Taken by others".to_owned(), page.fallbacks(report)),
+        ("Taken by another agent".to_owned(), page.fallbacks(report)),
         ("Changes".to_owned(), change_lines(&report.changes, paint, width)),
         ("Landed".to_owned(), page.landed(report)),
         ("A later run of this plan".to_owned(), later_run(report)),
-        (paint.help("To continue"), page.next(report)),
     ];
     for (title, items) in sections {
         page.section(&title, &items);
     }
+    page.counts(report);
+    page.section(&paint.help("To continue"), &page.next(report));
     page.text
 }
 
@@ -89,6 +90,9 @@ impl SummaryPage {
         let why = why.map_or_else(String::new, |why| format!(": {why}"));
         let headline = format!("{}{why}", self.paint.bold(&format!("{run} {standing}{took}")));
         self.line(&below(&headline, "  ", self.width));
+    }
+
+    fn counts(&mut self, report: &RunReport) {
         let counts = &report.counts;
         let n_left = counts.left;
         let words = [
@@ -99,7 +103,8 @@ impl SummaryPage {
             (n_left > 0).then(|| format!("{n_left} left")),
         ];
         let words: Vec<String> = words.into_iter().flatten().collect();
-        self.text_line("  ", &words.join(", "));
+        self.line("");
+        self.text_line("", &words.join(", "));
     }
 
     /// Adds a wrapped line.
@@ -249,7 +254,7 @@ impl SummaryPage {
     fn drift(&self, report: &RunReport) -> Vec<String> {
         let drift = report.drift.iter().map(|drift| {
             let (name, files) = (shown_name(&drift.task), files_words(&drift.files));
-            self.item(&format!("{name} touched {files}, which the plan does not name"))
+            self.item(&format!("{name} changed {files}, which the plan does not name"))
         });
         drift.collect()
     }
@@ -258,7 +263,7 @@ impl SummaryPage {
         let fallbacks = report.fallbacks.iter().map(|fallback| {
             let (agent, other) = (one_line(&fallback.agent), one_line(&fallback.instead_of));
             let name = shown_name(&fallback.task);
-            self.item(&format!("{name} by {agent} in the place of {other}"))
+            self.item(&format!("{name} by {agent} instead of {other}"))
         });
         fallbacks.collect()
     }
@@ -269,7 +274,7 @@ impl SummaryPage {
         };
         let into = match (landed.into.as_deref(), landed.is_gone) {
             (Some(into), _) => format!(", and in {}", one_line(into)),
-            (None, true) => ", which is gone; this brings it back:".to_owned(),
+            (None, true) => ", which was deleted; this restores it:".to_owned(),
             (None, false) => String::new(),
         };
         let tasks = match landed.tasks {

@@ -210,7 +210,7 @@ impl RunLoop<'_> {
             }
             let is_edited = |field: &Field| text(old, before, *field) != text(new, after, *field);
             if [Field::Title, Field::Description].iter().any(is_edited) {
-                words.push(format!("`{name}` has another text"));
+                words.push(format!("the text of `{name}` changed"));
             }
         }
         words

@@ -406,7 +406,7 @@ impl RunLoop<'_> {
             return Ok(());
         }
         let text = format!(
-            "{} landed on `{}` and is not there any more: the branch was moved or deleted by another process",
+            "{} landed on `{}` and is no longer there: another process moved or deleted the branch",
             listed(&gone),
             site.branch()
         );

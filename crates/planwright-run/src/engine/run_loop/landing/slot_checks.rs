@@ -9,6 +9,7 @@ use super::LandingError;
 use super::queue::{QueuedCandidate, Verification};
 use crate::agent_output::LEFTOVER_GRACE;
 use crate::git::CheckoutSlot;
+use crate::journal::Receipt;
 use crate::runs::RemarkKind;
 use crate::verify::{self, Check};
 use crate::worker::{EndedProcess, StopManner};
@@ -112,7 +113,10 @@ impl RunLoop<'_> {
                     return Ok(());
                 }
                 Err(error) => {
-                    let receipt = verify::receipt_of_refusal(&check, &error, None);
+                    let receipt = Receipt {
+                        is_setup,
+                        ..verify::receipt_of_refusal(&check, &error, None)
+                    };
                     self.landing.queue[at].checking.receipts.push(receipt);
                     n_set_up += usize::from(is_setup);
                 }
@@ -194,7 +198,10 @@ impl RunLoop<'_> {
             let log = entry.setup_log(n_set_up);
             let receipt = verify::receipt(command, ended, &log, entry.checking.commit.clone());
             if !verify::passed(&receipt) {
-                entry.checking.receipts.push(receipt);
+                entry.checking.receipts.push(Receipt {
+                    is_setup: true,
+                    ..receipt
+                });
             }
             return n_set_up + 1;
         }

@@ -49,7 +49,7 @@ fn refuse_in_attempt(snapshot: &PlanSnapshot) -> Result<(), RunError> {
     match caller::is_nested_too_deep() {
         true => Err(RunError::refused(
             "this run was called by an attempt of a run that was called by an attempt of another run",
-            "planwright does not run plans any deeper; `planwright runs` lists the runs of a workspace",
+            "planwright does not nest runs deeper; `planwright runs` lists the runs of a workspace",
         )),
         false => Ok(()),
     }

@@ -240,8 +240,7 @@ impl<'a> Startup<'a> {
                 original.display()
             )
         });
-        let ended = (n_ended > 0)
-            .then(|| format!("{n_ended} processes of an interrupted run were still there, and were ended"));
+        let ended = (n_ended > 0).then(|| format!("ended {n_ended} processes that an interrupted run had left"));
         let remarks = original.into_iter().chain(ended);
         self.plan.remarks.extend(remarks.map(RemarkRecord::new));
     }

@@ -23,7 +23,7 @@ impl OpenedLog {
 pub(super) fn resume(place: &RunPlace) -> Result<ResumedLog<'static>, RunError> {
     place
         .refuse_links(&FILES)
-        .map_err(RunError::io("the interrupted run cannot go on"))?;
+        .map_err(RunError::io("the interrupted run cannot continue"))?;
     Ok(RunLog::resume(&FILES, &place.log())?)
 }
 

@@ -61,13 +61,12 @@ fn kept_conditions(request: &RunRequest<'_>, conditions: &FixedSettings) -> Vec<
     };
     if request.options.flags.branch.as_ref().filter(is_other).is_some() {
         remarks.push(format!(
-            "the run continues, and lands on `{}` as when it began: --branch has no effect",
+            "the run continues to land on `{}`: --branch has no effect",
             conditions.branch
         ));
     }
     if request.config.run.checkouts.isolation == IsolationSetting::Shared {
-        remarks
-            .push("the run continues with a checkout for each task, as it began: --isolation has no effect".to_owned());
+        remarks.push("the run continues with a checkout for each task: --isolation has no effect".to_owned());
     }
     remarks
 }

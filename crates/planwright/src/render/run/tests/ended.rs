@@ -61,7 +61,6 @@ fn a_summary_has_the_results_of_a_run_and_the_next_command() {
     expect![[r#"
 
         Run 20261116-053100 got stuck after 1h 04m: T010 depends on tasks that failed
-          5 done, 2 failed, 2 skipped, 1 in review, 2 left
           1 verified by commands
           1 unverified: T002
           $1.05, 50.0k tokens in, 11.5k out
@@ -90,12 +89,14 @@ fn a_summary_has_the_results_of_a_run_and_the_next_command() {
             planwright reject T008 -p docs/tasks/pack.md --note "…"
 
         Drift
-          T001 touched Cargo.lock, which the plan does not name
+          T001 changed Cargo.lock, which the plan does not name
 
         Changes
           T001  Write the parser                         verified by 2 commands, $0.21
           T002  Add tests for every rule of the grammar  unverified, $0.21
           T008  Read the seeds                           passed 1 command, in review, $0.21
+
+        5 done, 2 failed, 2 skipped, 1 in review, 2 left
 
         To continue
           planwright run docs/tasks/pack.md --retry-failed
@@ -271,12 +272,13 @@ fn a_successful_run_has_a_short_summary() {
     expect![[r#"
 
         Run 20261116-053100 finished after 1m 11s
-          1 done
           1 verified by commands
           $0.21, 10.0k tokens in, 2.3k out
 
         Changes
           T001  Write the parser  verified by 1 command, $0.21
+
+        1 done
     "#]]
     .assert_eq(&summary(&report, Paint::new(false), 100));
 }
@@ -289,7 +291,7 @@ fn a_run_that_was_cut_off_has_a_summary_too() {
     let nothing = RunReport::new(&Setting::default(), &RunState::default());
     assert_eq!(
         summary(&nothing, Paint::new(false), 100),
-        "\nThe run was interrupted\n  0 done\n\nTo continue\n  planwright run\n"
+        "\nThe run was interrupted\n\n0 done\n\nTo continue\n  planwright run\n"
     );
 }
 

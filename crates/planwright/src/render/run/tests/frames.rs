@@ -167,7 +167,7 @@ fn a_banner_says_why_nothing_starts_and_what_the_keys_do() {
             █████░░░░░░░░░░░░░░░░░░░░░░░░░░░  2 of 12 done, 1 failed, 1 skipped, 8 left
             ⠋ T005  Write the parser  claude  1m 35s
               … and 3 more
-            paused by ann: I want to look at T003 before anyth… · Ctrl-C starts nothing new
+            paused by ann: I want to look at T003 before anyt… · Ctrl-C: no new task starts
         "#]],
     );
     let stopping = StopRecord {

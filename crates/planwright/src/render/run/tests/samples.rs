@@ -109,6 +109,7 @@ impl Tape {
 
     pub(super) fn verify(self, seconds: u64, task: &str, exits: &[&str], tail: &str) -> Self {
         let receipts = exits.iter().map(|exit| Receipt {
+            is_setup: false,
             command: vec!["cargo".to_owned(), "test".to_owned()],
             exit: (*exit).to_owned(),
             tail: tail.to_owned(),

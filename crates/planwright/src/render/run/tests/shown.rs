@@ -72,13 +72,13 @@ fn a_run_is_shown_as_lines() {
                 ..RemarkRecord::default()
             }),
         )
-        .finish(309, "T007", "stopped", Some("the schema is not what the plan says"))
+        .finish(309, "T007", "stopped", Some("the schema is not the plan"))
         .add(
             310,
             RunEvent::Stopping(StopRecord {
                 reason: StopReason::of("condition"),
                 task: Some("T007".to_owned()),
-                why: Some("the schema is not what the plan says".to_owned()),
+                why: Some("the schema is not the plan".to_owned()),
             }),
         )
         .end(
@@ -113,11 +113,11 @@ fn a_run_is_shown_as_lines() {
         05:36:03  T008  approved by ann
         05:36:04  T005  landed on planwright/run/T005 as 1a2b3c4d5e
         05:36:05  T005  failed: conflict in src/lib.rs; its work is on branch planwright/run/T005
-        05:36:06  T008  drift: touched a.rs, b.rs, c.rs, d.rs and 1 more, which the plan does not name
+        05:36:06  T008  drift: changed a.rs, b.rs, c.rs, d.rs and 1 more, which the plan does not name
         05:36:07  the plan file was changed: T009 was renamed
         05:36:08  the checked-out branch is not `feature`
-        05:36:09  T007  stopped: the schema is not what the plan says
-        05:36:10  stopping: T007 met its stop condition: the schema is not what the plan says; nothing new starts
+        05:36:09  T007  stopped: the schema is not the plan
+        05:36:10  stopping: T007 met its stop condition: the schema is not the plan; no new task starts
     "#]]
     .assert_eq(&in_utc(&(lines.join("\n") + "\n")));
 }
