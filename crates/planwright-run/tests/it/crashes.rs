@@ -173,10 +173,7 @@ fn check_refusal(workspace: &Workspace, result: &Outcomes, n_before: usize, code
         return;
     }
     assert!(is_old, "{context}: {message}");
-    assert!(
-        message.contains("was not changed"),
-        "{context}: {message}"
-    );
+    assert!(message.contains("was not changed"), "{context}: {message}");
     assert!(
         error.help().contains("nothing was written") || code == 5,
         "{context}: {}",

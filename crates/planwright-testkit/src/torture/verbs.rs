@@ -179,8 +179,8 @@ impl FaultTrial<'_> {
             return Err((Harm::Lost, format!("it was acknowledged:\n{}\n{now:#?}", came.text)));
         }
         // If the plan never changes, "it was not changed" proves nothing.
-        let says_untouched =
-            (came.text.contains("was not changed") && !self.is_plan_alone()) || came.text.contains("nothing was written");
+        let says_untouched = (came.text.contains("was not changed") && !self.is_plan_alone())
+            || came.text.contains("nothing was written");
         if came.status != Some(0) && has_landed && says_untouched && !self.has_landed(&self.seen.before) {
             return Err((Harm::Untrue, came.text.clone()));
         }
