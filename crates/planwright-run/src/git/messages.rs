@@ -4,6 +4,7 @@
 const MAX_MESSAGE_CHARS: usize = 16 * 1024;
 
 const MAX_SUBJECT_CHARS: usize = 100;
+const MAX_TRAILER_CHARS: usize = 300;
 
 /// Returns a message that git accepts: not empty, limited in length, and without NULs.
 pub(super) fn commit_message(text: &str) -> String {
@@ -35,12 +36,17 @@ fn is_direction(c: char) -> bool {
     matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
+/// Returns the value of a trailer for a text, as [`with_trailers`] writes it.
+pub fn trailer_value(text: &str) -> String {
+    one_line(text, MAX_TRAILER_CHARS)
+}
+
 /// Returns a message with a subject and trailers; trailers without a value are left out.
 pub fn with_trailers(text: &str, trailers: &[(&str, String)]) -> String {
     let mut message = subject(text);
     message.push_str("\n\n");
     for (name, value) in trailers {
-        let value = one_line(value, 300);
+        let value = trailer_value(value);
         if !value.is_empty() {
             message.push_str(&format!("{name}: {value}\n"));
         }

@@ -40,7 +40,7 @@ pub use command::is_repository_variable;
 pub use diffstat::Diffstat;
 pub use error::GitError;
 pub use land::{LandMode, LandRequest, LandingCommit, message_of_uncommitted};
-pub use messages::{subject, with_trailers};
+pub use messages::{subject, trailer_value, with_trailers};
 pub use names::valid_branch;
 pub use own_git_dir::FrozenSettings;
 pub use pool::{CheckoutSlot, Pool, PreparedSlot};

@@ -186,7 +186,7 @@ impl StoreError {
                 "nothing was written; if it may be changed, make it writable first: chmod u+w"
             }
             StoreError::NoStateFolder { .. } => {
-                "nothing was written; move what is at `.planwright` away, and planwright makes a folder there"
+                "nothing was written; move the existing `.planwright` away: planwright makes a folder there"
             }
             StoreError::NotUtf8 { .. } => "nothing was written; `planwright check` shows where the bytes are",
             StoreError::Changing { .. } => "wait until the other program is done, and try again",

@@ -22,7 +22,7 @@ use planwright_run::engine::OwnFiles;
 use planwright_run::error_chain::with_causes;
 use planwright_run::files::DiskFiles;
 pub use planwright_run::git::LandMode;
-use planwright_run::git::{GitError, LandRequest, LandingCommit, Repository, TargetBranch};
+use planwright_run::git::{GitError, LandRequest, LandingCommit, Repository, TargetBranch, trailer_value};
 use planwright_run::journal::Receipt;
 use planwright_run::layout::PlanPlace;
 use planwright_run::lock::{self, LockError, LockHolder, PlanLock};
@@ -171,7 +171,7 @@ impl Landing {
         let configuration = sound_config(workspace, &place.root, "so nothing can be verified")?;
         Ok(Landing {
             own: OwnFiles::of(&place, &repository),
-            tasks: repository.tasks_beyond(&tip, &head).map_err(outside)?,
+            tasks: named(repository.tasks_beyond(&tip, &head).map_err(outside)?, &state),
             config: configuration.config,
             state,
             run,
@@ -450,6 +450,16 @@ fn take_lock(home: &CheckoutHome) -> Result<PlanLock> {
         ),
         error @ LockError::Io { .. } => Failure::environment(&error, "check that you may write there"),
     })
+}
+
+/// Returns the names of tasks as their plan has them: a trailer of a commit has them in one line.
+fn named(tasks: Vec<String>, state: &RunState) -> Vec<String> {
+    let name_of = |trailer: String| {
+        let mut known = state.tasks().iter();
+        let own = known.find(|task| trailer_value(&task.task) == trailer);
+        own.map_or(trailer, |task| task.task.clone())
+    };
+    tasks.into_iter().map(name_of).collect()
 }
 
 /// Returns the error for a missing branch, with the command that restores it.

@@ -1138,3 +1138,15 @@ fn a_dry_run_refuses_a_folder_in_which_no_checkouts_can_be_made() {
     }
     workspace.runs(&["--dry-run", "--isolation", "shared"]).exits(0);
 }
+
+#[test]
+fn a_task_with_a_line_break_in_its_name_lands_as_the_task_of_the_plan() {
+    let workspace = repository(&["a"], "echo x > a.txt; says done");
+    let text = workspace.plan().replace("\"id\": \"a\"", "\"id\": \"a\\nb\"");
+    workspace.write("plan.json", text);
+    workspace.commit("A name of two lines");
+    workspace.runs(&[]).exits(0);
+    let landed = workspace.does(&["land"]).exits(0);
+    assert!(!landed.text.contains("does not have"), "{}", landed.text);
+    landed.says("landed 1 task");
+}
