@@ -172,7 +172,7 @@ fn confirming_a_task_that_waits_for_others_needs_force() {
     let sandbox = sandbox();
     let confirm = ["done", "c", "-p", PLAN, "--take-over", "--note", "checked by hand"];
     let refused = sandbox.run(&confirm).exits(1).stderr;
-    assert!(refused.contains("cannot finish: task `c` is not ready"), "{refused}");
+    assert!(refused.contains("task `c` is not ready: it waits for `a`"), "{refused}");
     let forced: Vec<&str> = confirm.iter().copied().chain(["--force"]).collect();
     let said = sandbox.run(&forced).exits(0).stdout;
     assert!(said.contains("dependencies"), "{said}");
