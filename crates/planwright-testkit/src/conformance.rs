@@ -105,6 +105,7 @@ fn look_up(questions: &Questions, repository: &Path) -> DiskFacts {
         None => SourcePlanLookup::Missing,
     };
     DiskFacts {
+        order: None,
         looked: DiskLookup::Done,
         source_plan,
         directories: questions

@@ -73,6 +73,8 @@ impl Open {
 
     fn read(source: &SourceText, choice: &Choice<'_>, parsed: Option<Parsed>) -> Self {
         let (inspection, document) = inspect_keeping(source, choice, parsed);
+        let notation = inspection.dialect.and_then(|dialect| dialect.notation());
+        let document = document.or_else(|| Some(notation?(source, choice.path).parse(source)));
         Open {
             inspection,
             document,

@@ -377,7 +377,7 @@ impl Editor<'_> {
         let names = |target: DependencyTarget| match target {
             DependencyTarget::Position(position) => Some(position as usize),
             DependencyTarget::Id(id) => self.place_of(plan.str(id)),
-            DependencyTarget::NoSuchNumber | DependencyTarget::Unreadable => None,
+            DependencyTarget::NoSuchNumber | DependencyTarget::Unreadable | DependencyTarget::Group(_) => None,
         };
         let dependencies = plan.dependencies(&plan.tasks()[task_ix]).iter().enumerate();
         let meant = dependencies.filter(|(_, dependency)| names(dependency.target).is_some_and(&is_meant));
@@ -590,7 +590,7 @@ impl Editor<'_> {
         match spec.field {
             Field::Id => match new.id {
                 Some(id) => Some(PlainValue::String(id.to_owned())),
-                None => self.edits.fresh_id(plan, new.minted).map(PlainValue::String),
+                None => self.edits.fresh_id(plan, new.minted, at).map(PlainValue::String),
             },
             Field::Title => Some(PlainValue::String(new.title.to_owned())),
             _ if holds_title(spec) => Some(PlainValue::String(new.title.to_owned())),

@@ -55,6 +55,17 @@ pub(crate) fn with_more_tasks(inspection: &Inspection, more: &[String]) -> Optio
     Some(crate::document::write::json(&PlainValue::Object(members.collect())))
 }
 
+/// Returns the rows of the tasks among the elements of a list, which may have others.
+fn rows_of_tasks(plan: &plan::Plan, list: NodeRef<'_>) -> Vec<usize> {
+    let elements = list.elements();
+    if plan.groups().is_empty() {
+        return elements.map(|task| task.resolved().row()).collect();
+    }
+    let spans: HashSet<Span> = plan.tasks().iter().map(|task| task.span).collect();
+    let tasks = elements.filter(|element| spans.contains(&element.span()));
+    tasks.map(NodeRef::row).collect()
+}
+
 /// A plan and its document.
 pub(super) struct ConversionSource<'i> {
     pub(super) linked: &'i LinkedPlan,
@@ -79,13 +90,16 @@ impl<'i> ConversionSource<'i> {
             CarrierKind::Yaml => yaml::parse(&inspection.source),
             // Only a whole text may begin with a byte order mark.
             CarrierKind::Json if span == inspection.source.span() => json::parse(&inspection.source),
-            CarrierKind::Json | CarrierKind::Markdown => json::parse_span(&inspection.source, span),
+            CarrierKind::Json | CarrierKind::Markdown => match linked.dialect.notation() {
+                Some(notation) => notation(&inspection.source, None).parse(&inspection.source),
+                None => json::parse_span(&inspection.source, span),
+            },
         });
         let task_rows = {
             let root = parsed.document.root()?;
             let is_list = |member: &Member<'_>| Some(member.value.span()) == plan.tasks_span;
             let list = root.members().find(is_list)?.value;
-            list.elements().map(|task| task.resolved().row()).collect()
+            rows_of_tasks(plan, list)
         };
         let source = ConversionSource {
             linked,
@@ -278,7 +292,7 @@ pub(crate) fn owned(node: NodeRef<'_>, fuel: &mut usize) -> PlainValue {
 /// Returns a number in the notation that JSON and YAML share.
 fn number_of(written: &str, format: DocumentFormat) -> String {
     match format {
-        DocumentFormat::Json => written.to_owned(),
+        DocumentFormat::Json | DocumentFormat::Own(_) => written.to_owned(),
         DocumentFormat::Yaml => json_number(written).trim_matches('"').to_owned(),
     }
 }
@@ -328,6 +342,7 @@ impl ValueReader<'_, '_> {
             held: task.held,
             priority: task.priority,
             stage: task.stage,
+            barrier: task.barrier,
             dependencies: edges.map(|edge| edge.to).collect(),
             fields: self.fields(plan.entries(task), false),
         }

@@ -36,6 +36,8 @@ pub struct DraftTask {
     pub priority: Priority,
     /// Its stage, if the plan has stages.
     pub stage: u32,
+    /// It waits for all tasks of stages before this one.
+    pub barrier: u32,
     /// The indexes of its dependencies, each once.
     pub dependencies: Vec<u32>,
     /// Its other fields.

@@ -4,7 +4,7 @@ use super::{
     CannotFollow, DialectWriter, Followed, LocatedPlan, PointerRefusal, PointerUpdate, RecordedMove, RequestHistory,
     Successor, TaskListEdit, VersionLineage,
 };
-use crate::document::Parsed;
+use crate::document::{OwnNotation, Parsed};
 use crate::document::patch::PlainValue as PatchValue;
 use crate::edit::{FieldEdit, PlanMove, PlanRequest};
 use crate::plan::{Field, Plan, StateCounts, TaskName};
@@ -31,7 +31,7 @@ pub trait Edits: Sync {
     }
 
     /// Returns an id for a new task, by the dialect's rule; `minted` is a new UUID.
-    fn fresh_id(&self, _plan: &Plan, _minted: &str) -> Option<String> {
+    fn fresh_id(&self, _plan: &Plan, _minted: &str, _at: usize) -> Option<String> {
         None
     }
 
@@ -140,6 +140,9 @@ pub struct Home {
     pub archive: Option<&'static str>,
 }
 
+/// Returns the notation of a text, which may depend on its path.
+pub type NotationOfText = fn(source: &SourceText, path: Option<&str>) -> OwnNotation;
+
 /// Returns the branch that a plan names for its changes.
 pub type BranchOfPlan = fn(plan: &Plan) -> Option<&str>;
 
@@ -157,6 +160,8 @@ pub struct Facets {
     pub pointer: Option<&'static dyn PlanPointer>,
     /// A document that is only a part of its files.
     pub embedded: Option<&'static dyn Embedded>,
+    /// The notation of its files, if that is neither JSON nor YAML: the whole file is a document of the dialect.
+    pub notation: Option<NotationOfText>,
     /// The instructions for planners.
     pub planning: Option<&'static Planning>,
     /// Where its own tool stores other files.
@@ -174,6 +179,7 @@ impl Facets {
         versions: None,
         pointer: None,
         embedded: None,
+        notation: None,
         planning: None,
         home: None,
         branch: None,

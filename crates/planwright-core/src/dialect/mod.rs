@@ -15,6 +15,7 @@
 
 pub mod aimi;
 pub(crate) mod aliases;
+pub mod checklist;
 pub mod clido;
 pub mod draft;
 mod facets;
@@ -43,7 +44,7 @@ use crate::edit::{FieldEdit, Owner};
 use crate::plan::{Field, FieldValue, Plan, PlanMachine, RunRefusal};
 use crate::text::{SourceText, Span, visible};
 
-pub use facets::{BranchOfPlan, Edits, Embedded, Facets, Home, PlanPointer, Planning, Versions};
+pub use facets::{BranchOfPlan, Edits, Embedded, Facets, Home, NotationOfText, PlanPointer, Planning, Versions};
 pub use follow_ups::{CannotFollow, Followed, Note, TaskListEdit};
 pub use lower::{LocatedPlan, lower};
 pub(crate) use open::read_keeping;
@@ -121,6 +122,8 @@ pub struct DiskFacts {
     pub directories: Vec<String>,
     /// The names of the files in the folder of [`PlanPointer::neighbours`], in order; none if the caller did not look.
     pub neighbours: Option<Vec<String>>,
+    /// The order of tasks that the settings name for this file, if its dialect has a choice.
+    pub order: Option<String>,
 }
 
 /// Whether facts from the disk are available.
@@ -294,6 +297,7 @@ pub trait Dialect: Sync {
         versions: Option<&'static dyn Versions> = facets.versions;
         pointer: Option<&'static dyn PlanPointer> = facets.pointer;
         embedded: Option<&'static dyn Embedded> = facets.embedded;
+        notation: Option<NotationOfText> = facets.notation;
         planning: Option<&'static Planning> = facets.planning;
         home: Option<&'static Home> = facets.home;
         branch: Option<BranchOfPlan> = facets.branch;

@@ -83,7 +83,7 @@ static WORDING: Wording = Wording {
 };
 
 impl Edits for Aimi {
-    fn fresh_id(&self, plan: &Plan, _minted: &str) -> Option<String> {
+    fn fresh_id(&self, plan: &Plan, _minted: &str, _at: usize) -> Option<String> {
         Some(next_id(plan, "US-", 3))
     }
 

@@ -22,6 +22,7 @@ impl CarriedDocument {
         let carrier = match parsed.document.format() {
             DocumentFormat::Json => CarrierKind::Json,
             DocumentFormat::Yaml => CarrierKind::Yaml,
+            DocumentFormat::Own(_) => CarrierKind::Markdown,
         };
         let source = parsed.document.source();
         if choice.forced.is_none() && likely_carrier(source.as_str(), choice) != carrier {

@@ -245,9 +245,9 @@ fn read_task<'d>(
     let wave = found
         .get(place(Field::Wave))
         .map(|wave| JsView::of(wave).to_js_string());
-    task.stage = wave
-        .and_then(|wave| waves.position.get(&wave).copied())
-        .unwrap_or(waves.n_waves);
+    let stage = wave.and_then(|wave| waves.position.get(&wave).copied());
+    task.stage = stage.unwrap_or(waves.n_waves);
+    task.barrier = task.stage;
     let listed = id.and_then(|id| waves.listed.get(&*id.value()).copied());
     task.priority = Priority(listed.map_or(f64::INFINITY, |at| at as f64));
     task.alone = found.get(place(Field::Parallelizable)).and_then(NodeRef::as_bool) == Some(false);
