@@ -1,6 +1,8 @@
 //! Workspaces: their roots, the plans in them, and facts from the disk that a plan needs.
 
 use std::collections::{HashMap, HashSet};
+use std::fs::File;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use ignore::WalkBuilder;
@@ -70,7 +72,11 @@ fn path_in(error: &ignore::Error) -> Option<&Path> {
 
 /// Returns the plans in the folders where the dialects keep them.
 pub fn plans_at_home(root: &Path) -> Vec<PathBuf> {
-    plans_at(root, |dialect| dialect.places())
+    let mut plans = plans_at(root, |dialect| dialect.places());
+    plans.extend(marked_plans(root));
+    plans.sort();
+    plans.dedup();
+    plans
 }
 
 /// Returns the plans that tools keep per user, outside of workspaces.
@@ -92,6 +98,32 @@ fn plans_at(root: &Path, places: impl Fn(&dyn Dialect) -> &'static [&'static str
     plans.sort();
     plans.dedup();
     plans
+}
+
+/// How deep below the root files are searched that say in their first lines that they are plans.
+const MARKED_DEPTH: usize = 3;
+
+/// How many files are searched for such a line, and how many of their first bytes.
+const MOST_MARKED: usize = 2_000;
+const BEGINNING: u64 = 4 * 1024;
+
+/// Returns the files that say in their first lines that they are plans, near the root of a workspace.
+fn marked_plans(root: &Path) -> Vec<PathBuf> {
+    let mut builder = WalkBuilder::new(root);
+    builder.max_depth(Some(MARKED_DEPTH)).require_git(false);
+    builder.filter_entry(|entry| entry.file_name() != "node_modules");
+    let is_page = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "md");
+    let files = builder.build().flatten();
+    let pages = files.filter(|entry| entry.file_type().is_some_and(|kind| kind.is_file()));
+    let pages = pages.map(ignore::DirEntry::into_path).filter(is_page);
+    pages.take(MOST_MARKED).filter(|path| is_marked(path)).collect()
+}
+
+fn is_marked(path: &Path) -> bool {
+    let mut beginning = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(BEGINNING).read_to_end(&mut beginning));
+    let text = String::from_utf8_lossy(&beginning);
+    read.is_ok() && DIALECTS.iter().any(|dialect| dialect.is_marked(&text))
 }
 
 /// Returns a folder of plans that cannot be read, with the system's error.
@@ -235,6 +267,7 @@ pub fn look_up(questions: &Questions, root: &Path) -> DiskFacts {
         source_plan,
         directories,
         neighbours: None,
+        order: None,
     }
 }
 

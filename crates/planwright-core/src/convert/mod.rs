@@ -436,6 +436,11 @@ impl Conversion<'_, '_> {
 
     /// Reports that the text around an embedded document has no place in other carriers.
     fn prose(&self) -> Option<Loss> {
+        let n_other_lines = self.source.n_other_lines();
+        if n_other_lines > 0 {
+            let message = format!("{n_other_lines} lines that are no tasks, such as headings and remarks");
+            return Some(self.lost(None, "text", message));
+        }
         let [before, after] = self.source.prose()?;
         let n_lines = before.lines().count() + after.lines().count();
         Some(self.lost(None, "text", format!("{n_lines} lines of Markdown around the contract")))

@@ -168,12 +168,35 @@ impl<'i> ConversionSource<'i> {
             head.push((member.key.value().into_owned(), value));
         }
         match self.carrier {
-            CarrierKind::Markdown => vec![
+            CarrierKind::Markdown if self.linked.dialect.notation().is_none() => vec![
                 ("frontmatter".to_owned(), PlainValue::Object(self.frontmatter())),
                 ("contract".to_owned(), PlainValue::Object(head)),
             ],
-            CarrierKind::Json | CarrierKind::Yaml => head,
+            CarrierKind::Json | CarrierKind::Yaml | CarrierKind::Markdown => head,
         }
+    }
+
+    /// Returns how many lines of the text are no part of its document, such as headings and remarks between task lines.
+    pub(super) fn n_other_lines(&self) -> usize {
+        if self.linked.dialect.notation().is_none() {
+            return 0;
+        }
+        let source = self.linked.plan.source();
+        let (lists, texts): (Vec<_>, Vec<_>) =
+            self.root().members().map(|member| member.value).partition(|value| value.kind() == NodeKind::Array);
+        let parts = lists.into_iter().flat_map(NodeRef::elements).chain(texts);
+        let mut spans: Vec<Span> = parts.map(NodeRef::span).collect();
+        spans.sort_unstable();
+        let mut at = 0;
+        let other = source.as_str().split_inclusive('\n').filter(|line| {
+            let span = Span::new(at, at + line.trim_end().len());
+            at += line.len();
+            let is_marker = line.trim_start().starts_with("<!--");
+            let before = spans.partition_point(|part| part.start < span.end);
+            let is_part = before > 0 && span.start < spans[before - 1].end;
+            !line.trim().is_empty() && !is_marker && !is_part
+        });
+        other.count()
     }
 
     fn frontmatter(&self) -> Vec<(String, PlainValue)> {
@@ -193,7 +216,7 @@ impl<'i> ConversionSource<'i> {
 
     /// Returns the text before and after the document, if it is embedded in Markdown.
     pub(super) fn prose(&self) -> Option<[&str; 2]> {
-        if self.carrier != CarrierKind::Markdown {
+        if self.carrier != CarrierKind::Markdown || self.linked.dialect.notation().is_some() {
             return None;
         }
         let (text, span) = (self.linked.plan.source().as_str(), self.root().span());

@@ -50,6 +50,12 @@ pub trait Edits: Sync {
         false
     }
 
+    /// Returns the text with the line that says that it is a plan, and which order holds; the variant's own without one. None if plans of
+    /// the dialect are recognised without such a line.
+    fn adopted(&self, _plan: &Plan, _order: Option<&str>) -> Option<Result<String, CannotFollow>> {
+        None
+    }
+
     /// Returns the new status of a plan after tasks are added or removed, if it changes.
     fn settled(&self, _status: Option<&str>, _tasks: &StateCounts) -> Option<&'static str> {
         None

@@ -259,6 +259,16 @@ pub trait Dialect: Sync {
         None
     }
 
+    /// Returns whether the first lines of a file say that it is a plan, wherever it is.
+    fn is_marked(&self, _beginning: &str) -> bool {
+        false
+    }
+
+    /// Returns whether a plan's text has no form of its own: what it says in other words may matter as much as its tasks.
+    fn is_free_form(&self, _plan: &Plan) -> bool {
+        false
+    }
+
     /// Returns how well a text matches, by its content.
     fn sniff(&self, input: &DialectInput<'_>) -> Fit;
 

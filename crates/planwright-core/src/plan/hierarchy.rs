@@ -1,6 +1,8 @@
 //! Groups of tasks, and the positions of tasks that have no id, for files in which tasks are nested.
 
-use super::{Plan, State, Status, Text};
+use std::borrow::Cow;
+
+use super::{Plan, State, Status, TaskName, Text};
 use crate::text::Span;
 
 /// A task of the file that consists of other tasks. It is never worked on: its state follows from theirs.
@@ -71,11 +73,20 @@ impl Plan {
         Some(self.str(*position))
     }
 
+    /// Returns the shortest name of a task for users: its position if it has no id.
+    pub fn short_name(&self, task_ix: usize) -> Cow<'_, str> {
+        let has_no_id = matches!(self.tasks.get(task_ix).map(|task| task.name), Some(TaskName::Words(_)));
+        match self.position(task_ix).filter(|_| has_no_id) {
+            Some(position) => Cow::Borrowed(position),
+            None => self.task_name(task_ix),
+        }
+    }
+
     /// Returns the task without an id that is at a position.
     pub(super) fn at_position(&self, name: &str) -> Option<usize> {
         let positions = &self.hierarchy.as_ref()?.positions;
         let is_there = |&task_ix: &usize| {
-            let has_no_id = self.tasks.get(task_ix).is_some_and(|task| !matches!(task.name, super::TaskName::Id(_)));
+            let has_no_id = self.tasks.get(task_ix).is_some_and(|task| !matches!(task.name, TaskName::Id(_)));
             has_no_id && self.str(positions[task_ix]) == name
         };
         (0..positions.len()).find(is_there)

@@ -97,6 +97,7 @@ fn build(specs: &[Spec], lifecycle: &'static Lifecycle, has_stages: bool) -> (Pl
         };
         task.held = spec.held;
         task.stage = spec.stage;
+        task.barrier = spec.barrier();
         task.priority = Priority(f64::from(spec.priority));
     }
     builder.plan().has_stages = has_stages;
@@ -246,12 +247,19 @@ fn exactly_the_tasks_in_cycles_are_found() {
     check_law(3_000, specs(1, 1), |specs| check_cycles(&specs, lifecycle));
 }
 
-/// Adds the edges that stages stand for: each task waits for all of earlier stages.
+impl Spec {
+    /// Some tasks do not wait for the stages right before their own.
+    fn barrier(&self) -> u32 {
+        self.stage.saturating_sub(u32::from(self.priority))
+    }
+}
+
+/// Adds the edges that barriers stand for: each task waits for all of the stages before its barrier.
 fn with_barriers(specs: &[Spec]) -> Edges {
     let mut edges = edges_of(specs);
     for (a, row) in edges.iter_mut().enumerate() {
         for (b, edge) in row.iter_mut().enumerate() {
-            *edge |= specs[b].stage < specs[a].stage;
+            *edge |= specs[b].stage < specs[a].barrier();
         }
     }
     edges

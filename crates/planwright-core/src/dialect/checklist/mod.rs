@@ -1,5 +1,6 @@
 //! Markdown checklists: task lines with boxes, as people, agents, spec-kit, OpenSpec and Kiro write them.
 
+mod adopt;
 mod compose;
 mod details;
 mod fields;
@@ -16,10 +17,11 @@ mod variant;
 use super::{
     CarrierKind, Dialect, DialectInput, DialectProfile, Facets, FieldTable, Fit, PlanReading, Planning,
 };
+use crate::document::markdown::fence_mark;
 use crate::edit::Owner;
 use crate::plan::{NO_PLAN_STATUS, Plan};
 use lines::Lines;
-use variant::EXPLICIT;
+use variant::{EXPLICIT, Variant};
 
 /// The checklist dialect.
 pub struct Checklist;
@@ -28,7 +30,7 @@ static PROFILE: DialectProfile = DialectProfile {
     name: "checklist",
     title: "Markdown checklist",
     carriers: &[CarrierKind::Markdown],
-    places: &["PLAN.md", "specs/*/tasks.md", "openspec/changes/*/tasks.md", ".kiro/specs/*/tasks.md"],
+    places: &["specs/*/tasks.md", "openspec/changes/*/tasks.md", ".kiro/specs/*/tasks.md"],
     reads_prose: false,
     tables: &[&fields::PLAN, &fields::TASK],
     rules: rules::ALL,
@@ -59,7 +61,16 @@ impl Dialect for Checklist {
 
     fn claims(&self, text: &str) -> Option<CarrierKind> {
         let has_marker = memchr::memmem::find(text.as_bytes(), b"<!-- planwright").is_some();
-        (has_marker || first_line_is_box(text)).then_some(CarrierKind::Markdown)
+        let is_list = || count_task_lines(text) > if quotes_plan(text) { 2 } else { 0 };
+        (has_marker || is_list()).then_some(CarrierKind::Markdown)
+    }
+
+    fn is_marked(&self, beginning: &str) -> bool {
+        beginning.contains("<!-- planwright")
+    }
+
+    fn is_free_form(&self, plan: &Plan) -> bool {
+        Variant::of_form(plan.form) == Variant::Plain
     }
 
     fn sniff(&self, input: &DialectInput<'_>) -> Fit {
@@ -85,9 +96,19 @@ impl Dialect for Checklist {
     }
 }
 
-/// Returns whether the first line with a bullet is a task line: such a text is a list, not YAML.
-fn first_line_is_box(text: &str) -> bool {
-    let mut lines = text.lines().map(str::trim_start);
-    let first = lines.find(|line| lines::bullet_len(line).is_some());
-    first.is_some_and(|line| line[lines::bullet_len(line).unwrap_or(0)..].starts_with('['))
+/// Counts the first task lines of a text outside of code fences.
+fn count_task_lines(text: &str) -> usize {
+    let mut is_fenced = false;
+    let task_lines = text.lines().map(str::trim_start).filter(|line| {
+        let is_fence = fence_mark(line).is_some();
+        is_fenced ^= is_fence;
+        let rest = lines::bullet_len(line).map_or("", |n_bullet| &line[n_bullet..]);
+        !is_fenced && ["[ ]", "[x]", "[X]"].iter().any(|mark| rest.starts_with(mark))
+    });
+    task_lines.take(3).count()
+}
+
+/// Returns whether a text quotes a plan in JSON, as a model's answer may do after a list.
+fn quotes_plan(text: &str) -> bool {
+    text.contains("\"tasks\"") || text.contains("\"steps\"") || text.contains("\"userStories\"")
 }

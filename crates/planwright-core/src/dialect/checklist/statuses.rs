@@ -1,7 +1,7 @@
 //! The statuses of checklists: a box holds whether a task is done; the rest is in the journal. Groups follow their tasks.
 
-use super::super::{Edits, LocatedPlan, RecordedMove, RequestHistory, next_id};
-use super::Checklist;
+use super::super::{CannotFollow, Edits, LocatedPlan, RecordedMove, RequestHistory, next_id};
+use super::{Checklist, adopt};
 use super::variant::Variant;
 use crate::document::patch::PlainValue;
 use crate::edit::{FieldEdit, Owner};
@@ -15,7 +15,7 @@ pub(super) static LIFECYCLE: Lifecycle = Lifecycle {
     order: TaskOrder::File,
     slots: Slots::Fixed(1),
     may_be_empty: false,
-    words: [" ", "", "x", "", ""],
+    words: [""; 5],
     machine: Machine {
         written: &[State::Pending, State::Done],
         ..Machine::PLAIN
@@ -25,7 +25,6 @@ pub(super) static LIFECYCLE: Lifecycle = Lifecycle {
 
 /// Kiro marks a running task as well.
 pub(super) static KIRO_LIFECYCLE: Lifecycle = Lifecycle {
-    words: [" ", "-", "x", "", ""],
     machine: Machine {
         written: &[State::Pending, State::Running, State::Done],
         ..Machine::PLAIN
@@ -40,6 +39,14 @@ impl Edits for Checklist {
 
     fn fresh_id(&self, plan: &Plan, _minted: &str, at: usize) -> Option<String> {
         fresh_id(plan, at)
+    }
+
+    fn default_of(&self, field: Field) -> Option<PlainValue> {
+        (field == Field::Status).then(|| PlainValue::String(" ".to_owned()))
+    }
+
+    fn adopted(&self, plan: &Plan, order: Option<&str>) -> Option<Result<String, CannotFollow>> {
+        Some(adopt::adopted(plan.source(), order))
     }
 
     fn omits_empty_dependencies(&self) -> bool {
