@@ -328,7 +328,7 @@ fn is_ready(dialect: &str, specs: &[Spec], has_stages: bool, ix: usize) -> bool 
         Need::On(to) => to != ix && satisfies(dialect, &specs[to]),
         Need::Unknown => false,
     };
-    let earlier = |other: &Spec| has_stages && other.stage < own.stage && !satisfies(dialect, other);
+    let earlier = |other: &Spec| has_stages && other.stage < own.barrier() && !satisfies(dialect, other);
     own.status == 0 && !own.held && own.needs.iter().all(met) && !specs.iter().any(earlier)
 }
 
@@ -385,7 +385,7 @@ fn check_waits(dialect: &str, specs: &[Spec], ix: usize, waits: &[Wait]) -> Test
                 prop_assert!(specs[ix].needs.iter().any(is_nobody));
             }
             Wait::ForStage { task_ix, .. } => {
-                prop_assert!(specs[task_ix].stage < specs[ix].stage);
+                prop_assert!(specs[task_ix].stage < specs[ix].barrier());
                 prop_assert!(!satisfies(dialect, &specs[task_ix]));
             }
             Wait::Held => prop_assert!(specs[ix].held),

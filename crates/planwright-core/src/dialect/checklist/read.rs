@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::super::{DialectInput, PlanReading};
 use super::details;
-use super::lines::{Lines, OddBox};
+use super::lines::{Item, Lines, OddBox};
 use super::names::TaskNames;
 use super::rules::{BOX, GROUP_NUMBER, GROUP_STATE, MARK, MARKER, NO_TASK_LINE, QUALITY_LIST};
 use super::statuses::{KIRO_LIFECYCLE, LIFECYCLE};
@@ -54,8 +54,12 @@ pub(super) fn read(input: &DialectInput<'_>) -> PlanReading {
 
 /// Returns why a text is no plan.
 fn refusal(source: &SourceText, lines: &Lines, path: Option<&str>) -> Option<Diagnostic> {
-    let is_quality = path.is_some_and(|path| format!("/{path}").contains("/checklists/") && path.contains("specs/"));
-    if is_quality {
+    let title = lines.title().map_or("", |title| source.slice(title)).to_lowercase();
+    let is_question = |item: &Item| source.slice(item.text).starts_with("CHK0");
+    let is_quality = path.is_some_and(|path| format!("/{path}").contains("/checklists/") && path.contains("specs/"))
+        || title.contains("quality checklist")
+        || lines.items.first().is_some_and(is_question);
+    if is_quality && lines.marker.is_none() {
         let message = "this is a quality checklist, not a plan: its boxes are questions for reviewers";
         return Some(Diagnostic::of_file(&QUALITY_LIST, message).with_help("name the `tasks.md` next to its folder"));
     }

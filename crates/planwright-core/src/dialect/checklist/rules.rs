@@ -38,9 +38,4 @@ rules! {
         "The marker line may say `explicit dependencies`, and `order` with `strict`, `phases` or `none`.",
         "<!-- planwright: order serial -->",
         "<!-- planwright: order strict -->";
-    ORDER = "checklist-order", Error,
-        "A task waits for one that comes after it in the order.",
-        "Tasks wait for the phases above their own. A task that also depends on one of a later phase can never start.",
-        "## Phase 1\n- [ ] T001 Add the store (depends on T002)\n## Phase 2\n- [ ] T002 Add the table",
-        "## Phase 1\n- [ ] T002 Add the table\n- [ ] T001 Add the store (depends on T002)";
 }

@@ -186,7 +186,7 @@ impl LineEdits<'_> {
             Variant::SpecKit => Ok(format!("(depends on {list})")),
             Variant::Kiro => Ok(format!("_Depends: {list}_")),
             Variant::OpenSpec | Variant::Plain => Err(unwritable(
-                "this form has no dependencies: the order of the lines decides; `planwright convert` gives the tasks ids and dependencies",
+                "this form has no dependencies: the order of the lines decides; `planwright import` makes a plan with ids and dependencies of it",
                 line.item.line,
             )),
         }
@@ -286,16 +286,24 @@ impl LineEdits<'_> {
         }
         self.files(files, line)?;
         let old: Vec<&str> = list.items.iter().map(|item| self.source.slice(*item)).collect();
+        if old.len() == files.len() {
+            let changed = list.items.iter().zip(old).zip(files).filter(|((_, old), new)| old != new);
+            for ((item, _), new) in changed {
+                self.replace(*item, new.as_str());
+            }
+            return Ok(());
+        }
         let (Some(first), Some(last)) = (list.items.first(), list.items.last()) else {
             return Ok(());
         };
-        let is_quoted = |item: &Span| self.source.as_str().as_bytes().get(item.start as usize - 1) == Some(&b'`');
-        if list.items.iter().any(is_quoted) {
-            let quoted = files.iter().map(|file| format!("`{file}`")).collect::<Vec<_>>().join(", ");
-            self.replace(Span::new(first.start as usize - 1, last.end as usize + 1), quoted);
-        } else if old != files.iter().map(String::as_str).collect::<Vec<_>>() {
-            self.replace(first.to(*last), files.join(", "));
-        }
+        let bytes = self.source.as_str().as_bytes();
+        let is_quoted = |at: usize| bytes.get(at) == Some(&b'`');
+        let (starts_quoted, ends_quoted) = (is_quoted(first.start as usize - 1), is_quoted(last.end as usize));
+        let quote = if starts_quoted { "`" } else { "" };
+        let written: Vec<String> = files.iter().map(|file| format!("{quote}{file}{quote}")).collect();
+        let start = first.start as usize - usize::from(starts_quoted);
+        let end = last.end as usize + usize::from(ends_quoted);
+        self.replace(Span::new(start, end), written.join(", "));
         Ok(())
     }
 
