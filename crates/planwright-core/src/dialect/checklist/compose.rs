@@ -130,24 +130,31 @@ fn compose_task(
     if !task.dependencies.is_empty() {
         members.push(member("needs", named(&task.dependencies, ids)));
     }
+    let files = take_files(task, task_ix, &mut about, report);
     if !about.is_empty() {
         members.push(member("description", text(about)));
     }
     if let Some(criteria) = task.fields.take_texts(Field::Criteria) {
         members.push(member("criteria", PlainValue::Array(lines(criteria))));
     }
-    if let Some(files) = task.fields.take_texts(Field::Files) {
-        let (written, odd): (Vec<PlainValue>, Vec<PlainValue>) = files.into_iter().partition(|file| {
-            matches!(file, PlainValue::String(name) if details::is_file(name))
-        });
-        if !odd.is_empty() {
-            report.changed(Some(task_ix), "files", "names of files with commas or line breaks are left out");
-        }
-        if !written.is_empty() {
-            members.push(member("files", PlainValue::Array(written)));
-        }
+    if !files.is_empty() {
+        members.push(member("files", PlainValue::Array(files)));
     }
     members
+}
+
+/// Takes the files of a task. Names that a line of files cannot hold go to the description.
+fn take_files(task: &mut DraftTask, task_ix: usize, about: &mut String, report: &mut WriterReport) -> Vec<PlainValue> {
+    let is_file = |file: &PlainValue| matches!(file, PlainValue::String(name) if details::is_file(name));
+    let files = task.fields.take_texts(Field::Files).unwrap_or_default();
+    let (files, odd): (Vec<PlainValue>, Vec<PlainValue>) = files.into_iter().partition(is_file);
+    let odd: Vec<String> = odd.into_iter().filter_map(as_line).collect();
+    if !odd.is_empty() {
+        report.changed(Some(task_ix), "files", "names of files with commas or line breaks are in the description");
+        let lead = if about.is_empty() { "" } else { "\n\n" };
+        *about = format!("{about}{lead}Files: {}", odd.join("; "));
+    }
+    files
 }
 
 /// Returns the mark of a task's box.
@@ -169,11 +176,14 @@ fn mark(task: &DraftTask, task_ix: usize, report: &mut WriterReport) -> &'static
 
 /// Returns texts as single lines, without empty ones.
 fn lines(items: Vec<PlainValue>) -> Vec<PlainValue> {
-    let lines = items.into_iter().filter_map(|item| match item {
+    items.into_iter().filter_map(as_line).map(text).collect()
+}
+
+fn as_line(item: PlainValue) -> Option<String> {
+    match item {
         PlainValue::String(item) => Some(one_line(&clean(&item))).filter(|line| !line.is_empty()),
         _ => None,
-    });
-    lines.map(text).collect()
+    }
 }
 
 /// Replaces control characters, which a line of Markdown cannot hold.
