@@ -233,10 +233,11 @@ fn lay_out(composed: &Composed) -> String {
         let is_optional = task.iter().any(|(key, value)| key == "optional" && *value == PlainValue::Bool(true));
         out.push_str(if is_done { "- [x]" } else { "- [ ]" });
         out.push_str(if is_optional { "* " } else { " " });
-        if let Some(id) = string(task, "id") {
+        let id = string(task, "id");
+        if let Some(id) = &id {
             out.push_str(&format!("{id}: "));
         }
-        out.push_str(&tags::escaped_title(&string(task, "title").unwrap_or_default()));
+        out.push_str(&tags::escaped_title(&string(task, "title").unwrap_or_default(), id.is_some()));
         let needs: Vec<&str> = texts("needs");
         if !needs.is_empty() {
             out.push_str(&format!(" ({NEEDS} {})", needs.join(", ")));

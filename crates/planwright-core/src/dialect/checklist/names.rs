@@ -142,7 +142,7 @@ mod tests {
         check("- [ ] Add the `Store` type\n- [x] 实现环境检测\n- [ ] 42\n", &["1 add-the-store-type", "2 实现环境检测", "3 task-42-9223"]);
         check(
             "- [ ] Write down everything that is known about the old format\n",
-            &["1 write-down-everything-that-is-known-5b2d"],
+            &["1 write-down-everything-that-is-known-e1d1"],
         );
     }
 

@@ -197,7 +197,7 @@ impl ChecklistReader<'_> {
             add(Field::SourceUnit, FieldValue::Text(builder.bare_text(story)));
         }
         let title = self.source.slice(line.tags.title);
-        let title = match tags::unescaped_title(title, self.variant) {
+        let title = match tags::unescaped_title(title, line.tags.id.is_some(), self.variant) {
             None => builder.bare_text(line.tags.title),
             Some(plain) => builder.decoded_text(line.tags.title, &plain),
         };

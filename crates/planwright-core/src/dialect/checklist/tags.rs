@@ -187,21 +187,38 @@ fn dependency_like_end(text: &str) -> Option<(usize, usize)> {
     needs_at_end(&bare, Variant::Own).map(|_| (open, n_slashes))
 }
 
-/// Returns a title without the backslash that keeps its end from being read as dependencies; none if it has none.
-pub(super) fn unescaped_title(title: &str, variant: Variant) -> Option<String> {
-    if variant != Variant::Own || !title.ends_with(')') {
-        return None;
-    }
-    let (open, n_slashes) = dependency_like_end(title)?;
-    (n_slashes > 0).then(|| format!("{}{}", &title[..open - 1], &title[open..]))
+/// Returns the offset of the colon of what looks like an id at the start of a text, and the number of backslashes before it.
+fn id_like_start(text: &str) -> Option<(usize, usize)> {
+    let colon = text.find(':')?;
+    let word = text[..colon].trim_end_matches('\\');
+    (is_own_id(word) && text[colon + 1..].starts_with([' ', '\t'])).then_some((colon, colon - word.len()))
 }
 
-/// Returns a title as planwright's own files write it: its end is not read as dependencies.
-pub(super) fn escaped_title(title: &str) -> String {
-    match dependency_like_end(title) {
-        Some((open, _)) => format!("{}\\{}", &title[..open], &title[open..]),
-        None => title.to_owned(),
+/// Returns a title without the backslashes that keep its ends from being read as an id or as dependencies; none if it has none.
+pub(super) fn unescaped_title(title: &str, has_id: bool, variant: Variant) -> Option<String> {
+    if variant != Variant::Own {
+        return None;
     }
+    let mut plain = title.to_owned();
+    if let Some((open, _)) = dependency_like_end(&plain).filter(|(_, n_slashes)| *n_slashes > 0) {
+        plain.remove(open - 1);
+    }
+    if let Some((colon, _)) = id_like_start(&plain).filter(|(_, n_slashes)| *n_slashes > 0 && !has_id) {
+        plain.remove(colon - 1);
+    }
+    (plain != title).then_some(plain)
+}
+
+/// Returns a title as planwright's own files write it: its ends are not read as an id or as dependencies.
+pub(super) fn escaped_title(title: &str, has_id: bool) -> String {
+    let mut written = title.to_owned();
+    if let Some((open, _)) = dependency_like_end(&written) {
+        written.insert(open, '\\');
+    }
+    if let Some((colon, _)) = id_like_start(&written).filter(|_| !has_id) {
+        written.insert(colon, '\\');
+    }
+    written
 }
 
 /// Returns whether a word is a reference and not prose: `T012`, `2.1`, `US-003`.
@@ -242,13 +259,14 @@ mod tests {
         check(Variant::Own, "T1: Say (needs water)", "T1|||Say|water");
         check(Variant::Own, "T1: Say \\(needs T2)", "T1|||Say \\(needs T2)|");
         check(Variant::Own, "T1: [P] stays", "T1|||[P] stays|");
-        for title in ["a (needs T1)", "a \\(needs T1)", "(needs T1)", "a (b)", "a\\\\ (needs b, c)"] {
-            let written = format!("T1: {}", escaped_title(title));
-            let source = SourceText::new(written);
-            let tags = read(&source, source.span(), Variant::Own);
-            let found = source.slice(tags.title);
-            let plain = unescaped_title(found, Variant::Own).unwrap_or_else(|| found.to_owned());
-            assert_eq!((plain.as_str(), &tags.needs), (title, &None));
+        for title in ["a (needs T1)", "a \\(needs T1)", "(needs T1)", "a (b)", "a\\\\ (needs b, c)", "b: c", "b\\: c (needs a)"] {
+            for (lead, has_id) in [("T1: ", true), ("", false)] {
+                let source = SourceText::new(format!("{lead}{}", escaped_title(title, has_id)));
+                let tags = read(&source, source.span(), Variant::Own);
+                let found = source.slice(tags.title);
+                let plain = unescaped_title(found, has_id, Variant::Own).unwrap_or_else(|| found.to_owned());
+                assert_eq!((plain.as_str(), &tags.needs, tags.id.is_some()), (title, &None, has_id));
+            }
         }
     }
 

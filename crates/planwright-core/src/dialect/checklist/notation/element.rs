@@ -55,7 +55,7 @@ impl LineEdits<'_> {
                 self.replace(id, text);
             }
             ("title", _) => {
-                let title = self.title(text, line.tags.title)?;
+                let title = self.title(text, line.tags.id.is_some(), line.tags.title)?;
                 self.replace(line.tags.title, title);
             }
             ("description", _) => {
@@ -86,12 +86,12 @@ impl LineEdits<'_> {
     }
 
     /// Returns the text of a title in the file.
-    pub(super) fn title(&self, title: &str, span: Span) -> Result<String, PatchRefusal> {
+    pub(super) fn title(&self, title: &str, has_id: bool, span: Span) -> Result<String, PatchRefusal> {
         if !details::is_line(title) {
             return Err(unwritable("a title is one line, without white space around it", span));
         }
         Ok(match self.variant {
-            Variant::Own => tags::escaped_title(title),
+            Variant::Own => tags::escaped_title(title, has_id),
             _ => title.to_owned(),
         })
     }

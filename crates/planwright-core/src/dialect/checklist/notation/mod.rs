@@ -116,7 +116,7 @@ impl ChecklistNotation {
             table.text(story);
         }
         key(table, "title", tags.title);
-        match tags::unescaped_title(source.slice(tags.title), self.variant) {
+        match tags::unescaped_title(source.slice(tags.title), tags.id.is_some(), self.variant) {
             None => table.text(tags.title),
             Some(plain) => table.decoded(tags.title, plain),
         }

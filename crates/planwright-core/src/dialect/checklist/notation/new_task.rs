@@ -123,7 +123,7 @@ impl LineEdits<'_> {
             line = format!("{line}[{}] ", text_of(story, place)?);
         }
         let title = member("title").map_or(Ok(""), |title| text_of(title, place))?;
-        line += &self.title(title, place)?;
+        line += &self.title(title, member("id").is_some(), place)?;
         let mut below = Vec::new();
         let inner = format!("{outer}{}", " ".repeat(bullet.len().clamp(2, 4)));
         if let Some(needs) = member("needs") {
