@@ -6,9 +6,9 @@ use std::time::Duration;
 use super::fault::Fault;
 use super::place::{Came, Going, WorkerFolder, kill};
 use super::runs::{clido, kinds, ledger};
-use super::samples::words;
 use super::verbs::{broken, hangs, no_panic, states};
 use super::{FaultScenario, Harm, Rehearsal, Wrong};
+use crate::samples::words;
 
 const PLAN: &str = "plan.json";
 

@@ -8,9 +8,9 @@ use serde_json::Value;
 use super::fault::Fault;
 use super::place::{Came, WorkerFolder};
 use super::runs::{GROUP, clido, records};
-use super::samples::words;
 use super::verbs::{broken, hangs, no_panic};
 use super::{FaultScenario, Harm, Rehearsal, Wrong};
+use crate::samples::words;
 
 const FAULTS: &[Fault] = &[
     Fault::Kill,

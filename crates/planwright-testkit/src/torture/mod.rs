@@ -13,7 +13,6 @@ mod mask;
 mod particular;
 mod place;
 mod runs;
-mod samples;
 mod scenarios;
 mod verbs;
 

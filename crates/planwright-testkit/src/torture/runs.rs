@@ -9,9 +9,9 @@ use serde_json::Value;
 
 use super::fault::{BY_HAND, EDITED, Fault, WAS_EDITED};
 use super::place::{Came, WorkerFolder, kill};
-use super::samples::{file, samples, words};
 use super::verbs::{broken, hangs, is_sound, no_panic, states};
 use super::{FaultScenario, Harm, Rehearsal, Wrong};
+use crate::samples::{file, samples, words};
 
 pub(super) const GROUP: &str = "runs";
 

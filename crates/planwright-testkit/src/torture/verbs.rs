@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use planwright_core::diagnostic::Severity;
-use planwright_core::dialect::{Choice, DiskFacts};
+use planwright_core::dialect::{Choice, DIALECTS, DiskFacts};
 use planwright_core::inspect::inspect;
 use planwright_core::text::SourceText;
 use serde_json::Value;
@@ -68,8 +68,11 @@ const FAULTS: &[Fault] = &[
     Fault::ClockAhead,
 ];
 
-/// rawko's pointer file next to a plan, which planwright keeps up to date.
-const FOLLOWER: &str = ".rawko/current-task.yaml";
+/// Returns whether a file names the active plan of a dialect. planwright keeps it up to date.
+fn is_pointer(name: &str) -> bool {
+    let mut pointers = DIALECTS.iter().filter_map(|dialect| dialect.pointer());
+    pointers.any(|pointer| pointer.place() == name)
+}
 
 /// The folder of proposals.
 const PROPOSALS: &str = ".planwright/proposals/";
@@ -330,7 +333,7 @@ impl FaultTrial<'_> {
         let after = &self.seen.after;
         let names = now.files.keys().chain(after.files.keys());
         // It follows the plan, at the latest with its next change.
-        let names = names.filter(|name| *name != FOLLOWER);
+        let names = names.filter(|name| !is_pointer(name));
         // If the process dies before it removes the file of an approved version, the file stays, and no command lists it.
         let is_approval = self.verb.command.first().is_some_and(|word| word == "approve");
         let names = names.filter(|name| !(is_approval && name.starts_with(PROPOSALS)));

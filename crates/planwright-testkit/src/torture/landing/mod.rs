@@ -13,9 +13,9 @@ use super::chance::Chance;
 use super::fault::{Fault, WITH_GIT};
 use super::place::{Came, WorkerFolder, kill};
 use super::runs::{BRANCH, clido, is_quiet};
-use super::samples::words;
 use super::verbs::{broken, hangs, no_panic, states};
 use super::{FaultScenario, Harm, Rehearsal, Wrong};
+use crate::samples::words;
 use judge::{DurableWork, UserView};
 
 pub(super) const GROUP: &str = "landing";

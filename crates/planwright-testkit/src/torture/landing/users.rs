@@ -6,11 +6,11 @@ use super::super::chance::Chance;
 use super::super::fault::Fault;
 use super::super::place::{Going, WorkerFolder, kill};
 use super::super::runs::{BRANCH, is_quiet, kinds};
-use super::super::samples::words;
 use super::super::verbs::{broken, hangs, no_panic, states};
 use super::super::{FaultScenario, Harm, Rehearsal, Wrong};
 use super::judge::{self, UserView};
 use super::{PLAN, USERS, clock, git, set_up};
+use crate::samples::words;
 
 /// The longest pause of the user between two operations.
 const MAX_PAUSE: usize = 60;
