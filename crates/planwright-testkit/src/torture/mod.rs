@@ -46,6 +46,16 @@ pub struct Torture<'s> {
     pub say: &'s (dyn Fn(&str) + Sync),
 }
 
+/// Returns a failure of the folder itself, which is no failure of planwright.
+fn broken(error: std::io::Error) -> Wrong {
+    (Harm::Stuck, format!("the place of the test failed: {error}"))
+}
+
+/// Returns a failure of a command that does not end.
+fn hangs(error: std::io::Error) -> Wrong {
+    (Harm::Stuck, error.to_string())
+}
+
 /// A kind of failure that must never happen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Harm {

@@ -11,8 +11,8 @@ use serde_json::Value;
 
 use super::fault::{BY_HAND, EDITED, Fault};
 use super::mask::mask;
-use super::place::{Came, WorkerFolder};
-use super::{FaultScenario, Harm, Rehearsal, Wrong};
+use super::place::{CommandResult, WorkerFolder};
+use super::{FaultScenario, Harm, Rehearsal, Wrong, broken, hangs};
 
 /// The effect of repeating a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -142,11 +142,11 @@ impl FaultScenario for VerbCommand {
         let variables = fault.variables(place, at, &self.plan);
         let came = if fault == Fault::Random {
             let going = place.begin(&self.command, &[]).map_err(hangs)?;
-            let is_killed = going.dies_after(std::time::Duration::from_micros(at)).map_err(broken)?;
+            let is_killed = going.kill_after(std::time::Duration::from_micros(at)).map_err(broken)?;
             if !is_killed {
                 return Ok(false);
             }
-            Came::killed()
+            CommandResult::killed()
         } else {
             let came = place.does(&self.command, &variables).map_err(hangs)?;
             if !place.take_steps().iter().any(|step| step.starts_with('!')) {
@@ -173,7 +173,7 @@ struct FaultTrial<'c> {
 }
 
 impl FaultTrial<'_> {
-    fn judge(&self, came: &Came) -> Result<(), Wrong> {
+    fn judge(&self, came: &CommandResult) -> Result<(), Wrong> {
         no_panic(came)?;
         let now = self.verb.look(self.place)?;
         self.each_file_is_old_or_new(&now, came)?;
@@ -277,7 +277,7 @@ impl FaultTrial<'_> {
         }
     }
 
-    fn each_file_is_old_or_new(&self, now: &WorkspaceView, came: &Came) -> Result<(), Wrong> {
+    fn each_file_is_old_or_new(&self, now: &WorkspaceView, came: &CommandResult) -> Result<(), Wrong> {
         let (before, after) = (&self.seen.before.files, &self.seen.after.files);
         for name in now.files.keys().chain(before.keys()).chain(after.keys()) {
             let text = now.files.get(name);
@@ -434,10 +434,10 @@ pub(super) fn is_sound(name: &str, text: &str) -> Result<(), Wrong> {
     }
 }
 
-impl Came {
+impl CommandResult {
     /// Returns the result of a killed command.
     pub(super) fn killed() -> Self {
-        Came {
+        CommandResult {
             status: None,
             text: String::new(),
             took: std::time::Duration::ZERO,
@@ -445,18 +445,9 @@ impl Came {
     }
 }
 
-pub(super) fn no_panic(came: &Came) -> Result<(), Wrong> {
+pub(super) fn no_panic(came: &CommandResult) -> Result<(), Wrong> {
     match came.text.contains("panicked at") {
         true => Err((Harm::Stuck, came.text.clone())),
         false => Ok(()),
     }
-}
-
-/// Returns a failure of the folder itself, which is no failure of planwright.
-pub(super) fn broken(error: std::io::Error) -> Wrong {
-    (Harm::Stuck, format!("the place of the test failed: {error}"))
-}
-
-pub(super) fn hangs(error: std::io::Error) -> Wrong {
-    (Harm::Stuck, error.to_string())
 }

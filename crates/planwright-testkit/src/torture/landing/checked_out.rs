@@ -4,8 +4,9 @@
 use super::super::fault::{Fault, WITH_GIT};
 use super::super::place::{WorkerFolder, kill};
 use super::super::runs::{BRANCH, begun, is_quiet, ledger};
-use super::super::verbs::{broken, hangs, states};
+use super::super::verbs::states;
 use super::super::{FaultScenario, Harm, Rehearsal, Wrong};
+use super::super::{broken, hangs};
 use super::judge::{UserView, landed_trees_are_verified, nothing_is_left};
 use super::{GROUP, PLAN, Struck, clock, continue_with_operator, git, set_up, strike};
 use crate::samples::words;
