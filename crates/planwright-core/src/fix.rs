@@ -222,9 +222,10 @@ fn document_of(inspection: &Inspection) -> Option<Document> {
         (CarrierKind::Json, span) if span == source.span() => Some(json::parse(source).document),
         (CarrierKind::Json, span) => Some(json::parse_span(source, span).document),
         (CarrierKind::Yaml, _) => Some(yaml::parse(source).document),
-        // The document of a pack is its contract.
-        (CarrierKind::Markdown, span) if span != source.span() => Some(json::parse_span(source, span).document),
-        (CarrierKind::Markdown, _) => None,
+        (CarrierKind::Markdown, _) => match inspection.dialect?.notation() {
+            Some(notation) => Some(notation(source, None).parse(source).document),
+            None => Some(inspection.dialect?.embedded()?.document(source)?.document),
+        },
     }
 }
 

@@ -320,6 +320,11 @@ pub fn count<N: fmt::Display + PartialEq + From<u8>>(number: N, thing: &str) -> 
     format!("{number} {thing}{plural}")
 }
 
+/// Returns as much of a text as fits, in whole characters.
+pub(crate) fn clip(text: &str, max: usize) -> &str {
+    text.get(..text.floor_char_boundary(max)).unwrap_or("")
+}
+
 /// Returns the first few of several, and how many more there are: `a, b and 7 more`.
 pub fn listed<T: AsRef<str>>(all: impl ExactSizeIterator<Item = T>, most: usize) -> String {
     let n_more = all.len().saturating_sub(most);

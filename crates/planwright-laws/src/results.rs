@@ -1,7 +1,9 @@
 //! Law for any result file and any end of an agent: the file is read or refused with reasons, and a failure in either wins.
 
 use planwright_core::agent::result_file::ResultStatus;
-use planwright_core::agent::{AgentExit, AgentOutcome, AttemptEnd, EventFormat, Listener, ResultFile, conclude};
+use planwright_core::agent::{
+    AgentExit, AgentOutcome, AttemptEnd, EventFormat, Listener, ResultFile, combine_verdicts,
+};
 use planwright_core::diagnostic::Severity;
 use planwright_core::text::SourceText;
 
@@ -67,7 +69,7 @@ fn check_file(read: &ResultFile, n_bytes: usize) {
 
 fn check_conclusion(verdict: &planwright_core::agent::AgentVerdict, read: Option<ResultFile>, format: EventFormat) {
     let report = read.as_ref().map(|read| read.report);
-    let concluded = conclude(verdict.clone(), read, format);
+    let concluded = combine_verdicts(verdict.clone(), read, format);
     match (report, &concluded.end) {
         (Some(ResultStatus::Stop), end) => assert!(matches!(end, AttemptEnd::Stopped { .. }), "{end:?}"),
         (Some(ResultStatus::Failed), AttemptEnd::Done) => panic!("a file that says `failed` was not believed"),

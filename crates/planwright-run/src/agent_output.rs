@@ -6,7 +6,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use planwright_core::agent::result_file::MAX_RESULT_BYTES;
-use planwright_core::agent::{self, AgentEvent, AttemptEnd, Conclusion, Listener, MAX_MESSAGE, ResultFile, conclude};
+use planwright_core::agent::{
+    self, AgentEvent, AttemptEnd, CombinedVerdict, Listener, MAX_MESSAGE, ResultFile, combine_verdicts,
+};
 use planwright_core::diagnostic::Severity;
 
 use crate::config::{Agent, Config, OutputFormat};
@@ -69,7 +71,7 @@ impl AgentEndReason {
 
 /// What an agent reported, without secrets.
 pub(crate) struct RedactedAgentReport {
-    pub(crate) conclusion: Conclusion,
+    pub(crate) conclusion: CombinedVerdict,
     /// Notes about its result file for the user.
     pub(crate) remarks: Vec<String>,
     /// Its result file, if it could be read.
@@ -193,11 +195,11 @@ impl AgentOutput {
             Ok(file) => {
                 let warnings = file.iter().flat_map(|file| &file.warnings).take(5);
                 remarks.extend(warnings.map(|found| format!("its result file: {}", found.message)));
-                conclude(verdict, file, self.format)
+                combine_verdicts(verdict, file, self.format)
             }
             Err(why) => {
                 // An error of the agent, which need not be a failure of the task.
-                let mut conclusion = conclude(verdict, None, self.format);
+                let mut conclusion = combine_verdicts(verdict, None, self.format);
                 if conclusion.end == AttemptEnd::Done {
                     let why = format!("its result file cannot be used: {why}");
                     conclusion.end = AttemptEnd::Failed { why };
@@ -215,8 +217,8 @@ impl AgentOutput {
 }
 
 /// Removes secrets from a conclusion. A secret that came in pieces is whole only here.
-fn redact(conclusion: &mut Conclusion, redaction: &Redaction) {
-    let Conclusion {
+fn redact(conclusion: &mut CombinedVerdict, redaction: &Redaction) {
+    let CombinedVerdict {
         end,
         basis: _,
         output,

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use planwright_core::agent::{AttemptEnd, Conclusion, Usage};
+use planwright_core::agent::{AttemptEnd, CombinedVerdict, Usage};
 
 use crate::agent_output::{AgentEndReason, AgentOutput, end_all, environment_of, redaction_of};
 use crate::agent_process::{AgentFiles, AgentProcess};
@@ -444,7 +444,7 @@ impl Listening {
 }
 
 /// Returns whether denied tools are the only failure. That fails a task, but not an answer.
-fn is_denied_only(conclusion: &Conclusion, ended: &EndedProcess) -> bool {
+fn is_denied_only(conclusion: &CombinedVerdict, ended: &EndedProcess) -> bool {
     let is_well = ended.cause == EndCause::Itself && ended.exit == ProcessExit::Code(0);
     is_well && !conclusion.denials.is_empty() && matches!(conclusion.end, AttemptEnd::Failed { .. })
 }

@@ -3,7 +3,7 @@
 use planwright_core::convert::is_untouched_placeholder;
 use planwright_core::diagnostic::Diagnostic;
 use planwright_core::inspect::{Inspection, LinkedPlan};
-use planwright_core::plan::{PlanVerb, Readiness, RunLift, RunRefusal, State, Wait};
+use planwright_core::plan::{PlanVerb, Readiness, RunLift, RunRefusal, State};
 use planwright_core::text::visible;
 
 use crate::claims::{Claim, Claims};
@@ -203,21 +203,11 @@ impl<'a> Gates<'a> {
             return closed;
         };
         let (plan, links) = (&linked.plan, &linked.links);
-        let name = |ix: usize| visible(&plan.task_name(ix)).into_owned();
-        let readiness = Readiness::new(plan, links);
-        let waits = readiness.waits(task_ix).into_iter();
+        let waits = Readiness::new(plan, links).waits(task_ix).into_iter();
         closed.extend(waits.map(|wait| {
-            let message = match wait {
-                Wait::For { task_ix, .. } => format!("it waits for `{}`", name(task_ix)),
-                Wait::ForStage { task_ix } => {
-                    format!("an earlier stage is not finished: `{}` is not done", name(task_ix))
-                }
-                Wait::ForNobody { .. } => "it depends on a task that does not exist".to_owned(),
-                Wait::Held => "the file marks it as one to skip".to_owned(),
-            };
             closed_by(
                 Gate::Dependencies,
-                message,
+                wait.words(plan),
                 "finish those first; `planwright why TASK` shows the way",
             )
         }));

@@ -11,6 +11,7 @@ pub mod model_server;
 pub mod module_headers;
 pub mod patches;
 pub mod sample_dialect;
+pub mod samples;
 pub mod scripted_agent;
 #[cfg(target_os = "linux")]
 pub mod torture;

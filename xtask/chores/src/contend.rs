@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use anyhow::Context as _;
-use planwright_testkit::contention::{Contest, N_WRITERS, n_plans};
+use planwright_testkit::contention::{Contest, N_WRITERS};
 
 /// Contends for so many seconds, `--seconds N`, with these dice, `--seed N`.
 #[expect(clippy::print_stdout, reason = "a chore talks to its user")]
@@ -17,10 +17,7 @@ pub(crate) fn run(args: &[&str]) -> anyhow::Result<()> {
     };
     let (seconds, seed) = (number("--seconds", 180)?, number("--seed", 1)?);
     let (_kept, binary) = crate::built::copy(&["--release"])?;
-    println!(
-        "{N_WRITERS} writers, 4 runs, 2 editors and 2 readers at {} plans for {seconds} s, seed {seed}\n",
-        n_plans()
-    );
+    println!("{N_WRITERS} writers, 4 runs, 2 editors and 2 readers in one workspace for {seconds} s, seed {seed}\n");
     let account = Contest {
         binary: &binary,
         duration: Duration::from_secs(seconds),

@@ -2,8 +2,7 @@
 
 use planwright::core::diagnostic::{Rule, TOO_MANY_FINDINGS};
 use planwright::core::dialect::DIALECTS;
-use planwright::core::dialect::task_pack::drift;
-use planwright::core::planning::derive;
+use planwright::core::planning::derive::{self, drift};
 use planwright::core::{check, convert, dialect, document, outline, planning};
 use planwright_testkit::module_headers;
 
@@ -27,6 +26,7 @@ fn pages() -> anyhow::Result<[(&'static str, String); 2]> {
 fn diagnostics() -> String {
     let mut out = String::from(
         "# Findings\n\n\
+         After reading a section of this page you can fix the finding that it explains: each has a wrong and a right example.\n\n\
          Every finding of `planwright check` has an id that does not change. `planwright check --explain ID` prints the same\n\
          text. `cargo xtask docs` writes this page.\n\n\
          An **error** breaks a rule of the dialect and fails the check; a **warning** is probably a mistake and fails it with\n\

@@ -1,9 +1,10 @@
 //! Reads the output of aider: text for people, and exit status 0 in any case. Only an applied edit or a commit is a sign of
 //! success.
 
-use super::output_summary::{OutputSummary, clip, error_outcome};
+use super::output_summary::{OutputSummary, error_outcome};
 use super::plain::remember;
 use super::{AgentExit, AgentOutcome, ClosingStatus, FormatReader};
+use crate::text::clip;
 
 /// The start of a line that reports an edit.
 const EDIT: &str = "Applied edit to ";

@@ -159,7 +159,7 @@ fn closing_status(event: NodeRef<'_>) -> ClosingStatus {
         return ClosingStatus::Well;
     }
     if is_error.is_none() && status.is_none() {
-        let why = "its closing event does not say whether it went well".to_owned();
+        let why = "its closing event does not report success or failure".to_owned();
         return ClosingStatus::Badly(AgentOutcome::Broken { why });
     }
     ClosingStatus::Badly(error_outcome(status, &message_of(event), None))

@@ -1,5 +1,7 @@
 //! Times of day in the output of agents, such as `try again at 7:15 PM`. Does not know the current time or the time zone.
 
+use crate::text::clip;
+
 /// A time of day, possibly with its date, by the clock of the program that printed it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClockTime {
@@ -26,7 +28,7 @@ const MAX_LOOKED_AT: usize = 8 * 1024;
 
 /// Returns the time of day at which to try again, from an agent's message: `7:15 PM`, `19:15`, `Nov 17th, 2026 7:15 PM`.
 pub fn clock_time_in(text: &str) -> Option<ClockTime> {
-    let text = super::output_summary::clip(text, MAX_LOOKED_AT).to_ascii_lowercase();
+    let text = clip(text, MAX_LOOKED_AT).to_ascii_lowercase();
     let rest = BEFORE.iter().find_map(|words| Some(text.split_once(words)?.1))?;
     let (date, rest) = date(rest.trim_start());
     let (hour, rest) = number(rest)?;

@@ -1,5 +1,7 @@
 //! Tables of words, statuses and codes that show why an agent cannot work. Knows no format.
 
+use crate::text::clip;
+
 /// What a line of an agent says about its work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FailureKind {
@@ -84,7 +86,7 @@ static UNITS: &[(&str, f64)] = &[
 const MAX_LOOKED_AT: usize = 8 * 1024;
 
 fn lower_case(text: &str) -> String {
-    super::output_summary::clip(text, MAX_LOOKED_AT).to_ascii_lowercase()
+    clip(text, MAX_LOOKED_AT).to_ascii_lowercase()
 }
 
 /// Returns the meaning of a notice or an error.

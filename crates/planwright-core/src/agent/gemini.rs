@@ -1,9 +1,10 @@
 //! Reads the output of Gemini CLI: messages in pieces, tools, and a `result` with a status. Its exit code is an HTTP status modulo 256.
 
 use super::failure_words::{self, FailureKind};
-use super::output_summary::{OutputSummary, clip, count, error_outcome, is, object, text};
+use super::output_summary::{OutputSummary, count, error_outcome, is, object, text};
 use super::{AgentExit, AgentOutcome, ClosingStatus, FormatReader};
 use crate::document::NodeRef;
+use crate::text::clip;
 
 /// Its own exit codes, which are no HTTP statuses. The flag distinguishes a failed task from a broken setup.
 static CODES: &[(i32, bool, &str)] = &[

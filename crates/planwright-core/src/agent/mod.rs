@@ -25,7 +25,7 @@ mod aider;
 mod claude;
 mod clock_time;
 mod codex;
-mod conclude;
+mod combined_verdict;
 mod events;
 mod failure_words;
 mod gemini;
@@ -40,7 +40,7 @@ use std::fmt;
 
 use crate::document::NodeRef;
 pub use clock_time::{ClockTime, clock_time_in};
-pub use conclude::{AttemptEnd, Conclusion, VerdictSource, conclude};
+pub use combined_verdict::{AttemptEnd, CombinedVerdict, VerdictSource, combine_verdicts};
 use events::{OutputLine, Splitter};
 use output_summary::OutputSummary;
 pub use result_file::ResultFile;

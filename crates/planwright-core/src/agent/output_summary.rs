@@ -6,6 +6,7 @@ use super::failure_words::{self, FailureKind};
 use super::usage::added;
 use super::{AgentEvent, AgentOutcome, MAX_HEARD, Usage};
 use crate::document::{NodeKind, NodeRef};
+use crate::text::clip;
 
 /// The longest text that is shown live or used as a reason, in bytes.
 const MAX_SHOWN: usize = 500;
@@ -279,11 +280,6 @@ fn without_colours(line: &str) -> Cow<'_, str> {
 
 pub(super) fn first_line(text: &str) -> &str {
     text.trim_start().lines().next().unwrap_or("").trim_end()
-}
-
-/// Returns as much of a text as fits, in whole characters.
-pub(super) fn clip(text: &str, max: usize) -> &str {
-    text.get(..text.floor_char_boundary(max)).unwrap_or("")
 }
 
 /// Returns a text member of an object.

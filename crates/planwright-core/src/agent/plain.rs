@@ -1,8 +1,9 @@
 //! Reads the output of any other command: text for people, and an exit code that decides.
 
 use super::failure_words::{self, FailureKind, INTERRUPTED_CODES};
-use super::output_summary::{OutputSummary, clip, error_outcome};
+use super::output_summary::{OutputSummary, error_outcome};
 use super::{AgentExit, AgentOutcome, ClosingStatus, FormatReader};
+use crate::text::clip;
 
 /// How much of the end of the output is kept as the message, in bytes.
 const MAX_TAIL: usize = 8 * 1024;

@@ -216,7 +216,7 @@ pub enum Problem {
     /// The file's form prevents a safe change.
     Unpatchable(PatchRefusal),
     /// The plan would have new errors.
-    Worse(Vec<Diagnostic>),
+    Regressions(Vec<Diagnostic>),
     /// The new text does not have the intended meaning: a bug in planwright, and nothing is written.
     Mismatch(String),
 }
@@ -229,7 +229,7 @@ impl fmt::Display for Problem {
             Problem::Refused(refused) => refused.fmt(f),
             Problem::PlanRefused(refused) => refused.fmt(f),
             Problem::Unpatchable(refusal) => write!(f, "the file cannot be changed safely: {refusal}"),
-            Problem::Worse(found) => match found.as_slice() {
+            Problem::Regressions(found) => match found.as_slice() {
                 [only] => write!(f, "this would break the plan: {}", only.message),
                 found => {
                     let messages: Vec<_> = found.iter().map(|found| found.message.as_str()).collect();
@@ -241,7 +241,7 @@ impl fmt::Display for Problem {
                     )
                 }
             },
-            Problem::Mismatch(what) => write!(f, "the change came out wrong and was not made: {what}"),
+            Problem::Mismatch(what) => write!(f, "the change was not written: the new text does not match: {what}"),
         }
     }
 }
@@ -268,7 +268,7 @@ impl Problem {
             Problem::Refused(refused) => refused.help(),
             Problem::PlanRefused(refused) => refused.help(),
             Problem::Unpatchable(_) => "edit that place by hand; `planwright check` shows it".to_owned(),
-            Problem::Worse(found) => match found.first() {
+            Problem::Regressions(found) => match found.first() {
                 Some(found) if found.help.is_empty() => {
                     format!(
                         "nothing was written; `planwright check --explain {}` says more",
@@ -324,7 +324,7 @@ fn changeable(inspection: &Inspection) -> Result<(&LinkedPlan, &'static dyn Edit
         .is_some_and(|(carrier, span)| carrier == CarrierKind::Json && span != inspection.source.span());
     if is_wrapped {
         return Err(Problem::field(
-            "the plan stands inside other text, which is how an answer looks, not a plan".to_owned(),
+            "the plan is inside other text, which is how an answer looks, not a plan".to_owned(),
             "`planwright check` reports how to get the plan out of it".to_owned(),
         ));
     }

@@ -72,12 +72,12 @@ impl ProposedChange<'_> {
 impl Expected {
     /// Compares the reading of a new text with what is expected of it.
     pub(super) fn verify(&self, old: &Inspection, new: &Inspection) -> Result<(), Problem> {
-        let worse = match self {
+        let regressions = match self {
             Expected::List(list) => list.new_errors(old, new),
             Expected::Moves(_) | Expected::Status(_) => new_errors(old, new, ErrorOrigin::Same),
         };
-        if !worse.is_empty() {
-            return Err(Problem::Worse(worse));
+        if !regressions.is_empty() {
+            return Err(Problem::Regressions(regressions));
         }
         let (Some(old_plan), Some(new_plan)) = (&old.plan, &new.plan) else {
             return mismatch("the new text holds no plan");
@@ -177,13 +177,13 @@ impl EditedList {
                 renamed: self.renamed,
             },
         };
-        let mut worse = new_errors(old, new, descent);
+        let mut regressions = new_errors(old, new, descent);
         let is_circle = |error: &Diagnostic| error.rule.id == check::rules::CYCLE.id;
-        if worse.iter().any(is_circle) && !old.plan.as_ref().is_some_and(|old| self.has_new_edges(old)) {
+        if regressions.iter().any(is_circle) && !old.plan.as_ref().is_some_and(|old| self.has_new_edges(old)) {
             // The cycles are old: another one is the shortest now.
-            worse.retain(|error| !is_circle(error));
+            regressions.retain(|error| !is_circle(error));
         }
-        worse
+        regressions
     }
 
     fn verify(&self, old: &LinkedPlan, new: &LinkedPlan) -> Result<(), Problem> {

@@ -19,7 +19,7 @@
 //! let now = "2026-03-22T10:00:00Z";
 //!
 //! let rename = Edit::Rename { task_ix: 0, to: "read" };
-//! let changed = edit(&open, &choice, &rename, now).ok().expect("nobody is called so");
+//! let changed = edit(&open, &choice, &rename, now).ok().expect("no other task has this id");
 //! assert_eq!(changed.source.as_str(), text.as_str().replace("\"t1\"", "\"read\""));
 //!
 //! let circle = Edit::Depend { task_ix: 0, on: vec![1] };

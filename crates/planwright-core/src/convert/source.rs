@@ -35,7 +35,7 @@ pub(crate) fn tasks_of(inspection: &Inspection) -> Option<Vec<Vec<(String, Plain
 /// Returns the text of an inspected plan with more tasks at its end, each a JSON object. None if the tasks are no objects, or are inside
 /// other text.
 pub(crate) fn with_more_tasks(inspection: &Inspection, more: &[String]) -> Option<String> {
-    let source = ConversionSource::new(inspection).filter(|source| source.carrier != CarrierKind::Markdown)?;
+    let source = ConversionSource::new(inspection).filter(|source| !source.is_embedded())?;
     let mut tasks: Vec<PlainValue> = source.original_tasks().into_iter().map(PlainValue::Object).collect();
     for text in more {
         let parsed = json::parse(&SourceText::new(text.as_str()));
@@ -86,15 +86,17 @@ impl<'i> ConversionSource<'i> {
         let linked = inspection.plan.as_ref()?;
         let plan = &linked.plan;
         let (carrier, span) = inspection.carrier?;
-        let parsed = parsed.unwrap_or_else(|| match carrier {
-            CarrierKind::Yaml => yaml::parse(&inspection.source),
+        let parse = || match carrier {
+            CarrierKind::Yaml => Some(yaml::parse(&inspection.source)),
             // Only a whole text may begin with a byte order mark.
-            CarrierKind::Json if span == inspection.source.span() => json::parse(&inspection.source),
-            CarrierKind::Json | CarrierKind::Markdown => match linked.dialect.notation() {
-                Some(notation) => notation(&inspection.source, None).parse(&inspection.source),
-                None => json::parse_span(&inspection.source, span),
+            CarrierKind::Json if span == inspection.source.span() => Some(json::parse(&inspection.source)),
+            CarrierKind::Json => Some(json::parse_span(&inspection.source, span)),
+            CarrierKind::Markdown => match linked.dialect.notation() {
+                Some(notation) => Some(notation(&inspection.source, None).parse(&inspection.source)),
+                None => linked.dialect.embedded()?.document(&inspection.source),
             },
-        });
+        };
+        let parsed = parsed.or_else(parse)?;
         let task_rows = {
             let root = parsed.document.root()?;
             let is_list = |member: &Member<'_>| Some(member.value.span()) == plan.tasks_span;
@@ -108,6 +110,12 @@ impl<'i> ConversionSource<'i> {
             task_rows,
         };
         (source.task_rows.len() == plan.tasks().len()).then_some(source)
+    }
+
+    /// Returns whether the document is only a part of the dialect's file.
+    fn is_embedded(&self) -> bool {
+        let is_part = self.parsed.document.extent() != self.linked.plan.source().span();
+        is_part && self.linked.dialect.embedded().is_some()
     }
 
     /// Returns the outermost object.
@@ -154,8 +162,8 @@ impl<'i> ConversionSource<'i> {
         collections.map(|node| (node.span(), node.row())).collect()
     }
 
-    /// Returns the plan without its tasks as written: the members of its object, with a null in place of the tasks. For a Markdown file,
-    /// its frontmatter and its contract.
+    /// Returns the plan without its tasks as written: the members of its object, with a null in place of the tasks. For an embedded
+    /// document, the file's frontmatter and these members as its contract.
     pub(super) fn original_head(&self) -> Vec<(String, PlainValue)> {
         let tasks_span = self.linked.plan.tasks_span;
         let mut fuel = ALIAS_FUEL;
@@ -167,12 +175,12 @@ impl<'i> ConversionSource<'i> {
             };
             head.push((member.key.value().into_owned(), value));
         }
-        match self.carrier {
-            CarrierKind::Markdown if self.linked.dialect.notation().is_none() => vec![
+        match self.is_embedded() {
+            true => vec![
                 ("frontmatter".to_owned(), PlainValue::Object(self.frontmatter())),
                 ("contract".to_owned(), PlainValue::Object(head)),
             ],
-            CarrierKind::Json | CarrierKind::Yaml | CarrierKind::Markdown => head,
+            false => head,
         }
     }
 
@@ -214,9 +222,9 @@ impl<'i> ConversionSource<'i> {
         entries.collect()
     }
 
-    /// Returns the text before and after the document, if it is embedded in Markdown.
+    /// Returns the text before and after the document, if it is embedded in a file.
     pub(super) fn prose(&self) -> Option<[&str; 2]> {
-        if self.carrier != CarrierKind::Markdown || self.linked.dialect.notation().is_some() {
+        if !self.is_embedded() {
             return None;
         }
         let (text, span) = (self.linked.plan.source().as_str(), self.root().span());

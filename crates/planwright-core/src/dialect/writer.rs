@@ -491,7 +491,7 @@ pub(crate) fn five_states(
 ) -> DraftState {
     match &task.state {
         DraftState::Pending if task.held => {
-            report.changed(Some(task_ix), field, "it is to be left out, which is now its status");
+            report.changed(Some(task_ix), field, "the mark to skip it is now its status");
             DraftState::Skipped
         }
         DraftState::Blocked(reason) => {

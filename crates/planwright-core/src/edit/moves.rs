@@ -8,7 +8,7 @@ pub use super::working_plan::retries;
 use super::working_plan::{StopEditing, WorkingPlan};
 use super::{Move, VerbRequest};
 use crate::plan::lifecycle::OnFailure;
-use crate::plan::{Plan, Readiness, State, Verb, Wait};
+use crate::plan::{Plan, Readiness, State, Verb};
 use crate::text::visible;
 
 /// Why a verb is refused.
@@ -203,26 +203,9 @@ fn refuse_unready(plan: &Plan, readiness: &Readiness<'_>, task_ix: usize) -> Res
     if waits.is_empty() {
         return Ok(());
     }
-    let state_of = |ix: usize| plan.tasks()[ix].status.as_str();
-    let words = |wait: &Wait| match *wait {
-        Wait::For { task_ix, .. } => format!("it waits for `{}`, which is {}", name(plan, task_ix), state_of(task_ix)),
-        Wait::ForNobody { span } => {
-            let written = plan.source().slice(span);
-            format!(
-                "it depends on `{}`, which is no task it could wait for",
-                visible(written)
-            )
-        }
-        Wait::ForStage { task_ix } => format!(
-            "an earlier stage is not finished: `{}` is {}",
-            name(plan, task_ix),
-            state_of(task_ix)
-        ),
-        Wait::Held => "the file marks it as one to skip".to_owned(),
-    };
     Err(VerbRefusal::NotReady {
         task: name(plan, task_ix),
-        waits: waits.iter().map(words).collect(),
+        waits: waits.iter().map(|wait| wait.words(plan)).collect(),
     })
 }
 

@@ -278,7 +278,7 @@ fn add_other_lists(scan: &OutlineScan<'_>, chosen: &mut BTreeSet<usize>) -> Vec<
     let task_of = |item: &ScannedItem<'_>| read_item(item.body(), None, 0).task;
     let are_marked = |items: &[&ScannedItem<'_>]| items.iter().all(|item| item.is_box() || item.is_ordered());
     let are_verbs = |items: &[&ScannedItem<'_>]| items.iter().all(|item| begins_with_verb(&task_of(item).title));
-    // Where the tasks have ids, a list without ids speaks of them.
+    // Where the tasks have ids, a list without ids refers to them.
     let has_id = |id: Option<String>| id.is_some_and(|id| id.starts_with(|c: char| c.is_ascii_alphabetic()));
     let have_ids = scan.items_of(chosen).all(|item| has_id(task_of(item).id));
     let is_strong = |list: usize, items: &[&ScannedItem<'_>]| {

@@ -209,7 +209,7 @@ pub(super) fn changes_task(line: &str) -> bool {
     starts_with_any(&lower, &leads) && verbs.iter().any(is_changed)
 }
 
-/// Returns whether a text speaks of the plan.
+/// Returns whether a text mentions the plan.
 pub(super) fn names_plan(text: &str) -> bool {
     says(
         text,
@@ -229,7 +229,7 @@ pub(super) fn is_afterthought(title: &str) -> bool {
     begins_with(title, STARTS)
 }
 
-/// Returns whether a heading announces how the work is checked or taken back.
+/// Returns whether a heading announces how the work is checked or reverted.
 pub(super) fn is_check(title: &str) -> bool {
     #[rustfmt::skip]
     const STARTS: &[&str] = &[

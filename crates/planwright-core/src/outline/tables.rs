@@ -98,7 +98,7 @@ fn separated_plans(lines: &[MarkdownLine<'_>]) -> Vec<PlanTable> {
         let n_rows = others.iter().take_while(is_row).count();
         let (rows, after) = others.split_at(n_rows);
         rest = after;
-        // A cell in quotes goes on in the next line: by lines, its end would be lost.
+        // A cell in quotes continues in the next line: by lines, its end would be lost.
         if rows.iter().any(|line| line.text.matches('"').count() % 2 == 1) {
             continue;
         }

@@ -87,7 +87,7 @@ pub static PLAIN_WORDING: Wording = Wording {
             "add at least one task, or delete the file".to_owned(),
         )
     },
-    after_stop: "look into it, change the plan where it has to be, and run it again",
+    after_stop: "check the condition, update the plan if needed, and run it again",
     after_failure: "",
 };
 

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use super::links::Links;
 use super::{Plan, Slots, Status, Task, TaskOrder};
-use crate::text::Span;
+use crate::text::{Span, visible};
 
 /// One reason why a pending task may not start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,7 +18,7 @@ pub enum Wait {
         span: Span,
     },
     /// It names a task that does not exist.
-    ForNobody {
+    ForUnknown {
         /// The span of the dependency.
         span: Span,
     },
@@ -29,6 +29,27 @@ pub enum Wait {
     },
     /// The file marks it to be skipped.
     Held,
+}
+
+impl Wait {
+    /// Returns the reason as a sentence about the task.
+    pub fn words(self, plan: &Plan) -> String {
+        let name = |task_ix: usize| visible(&plan.task_name(task_ix)).into_owned();
+        let state = |task_ix: usize| plan.tasks()[task_ix].status.as_str();
+        match self {
+            Wait::For { task_ix, .. } => format!("it waits for `{}`, which is {}", name(task_ix), state(task_ix)),
+            Wait::ForUnknown { span } => {
+                let written = visible(plan.source().slice(span));
+                format!("it depends on `{written}`, which is no task it could wait for")
+            }
+            Wait::ForStage { task_ix } => format!(
+                "an earlier stage is not finished: `{}` is {}",
+                name(task_ix),
+                state(task_ix)
+            ),
+            Wait::Held => "the file marks it as one to skip".to_owned(),
+        }
+    }
 }
 
 /// Whether a task may start.
@@ -194,7 +215,7 @@ impl<'p> Readiness<'p> {
         waits.extend(
             self.unknown_of(task_ix)
                 .iter()
-                .map(|&(_, span)| Wait::ForNobody { span }),
+                .map(|&(_, span)| Wait::ForUnknown { span }),
         );
         for edge in self.links.of(task_ix) {
             if !self.satisfied(edge.to as usize) {

@@ -122,7 +122,7 @@ fn claude_fails_in_these_ways() {
         Claude,
         &claude(r#""subtype":"success","result":"?""#),
         OK,
-        "broken does not say",
+        "broken does not report",
     );
     check(
         Claude,
@@ -536,12 +536,12 @@ fn empty_steps_of_opencode_are_detected() {
     let output = format!("{OPENCODE_WORK}{}", opencode_step("unknown", 0)).repeat(6);
     let (heard, verdict) = listen(Opencode, &output, AgentExit::Stopped);
     assert_eq!(heard.iter().filter(|heard| **heard == AgentEvent::Looping).count(), 1);
-    assert!(matches!(verdict.outcome, AgentOutcome::Broken { why } if why.contains("cycles")));
+    assert!(matches!(verdict.outcome, AgentOutcome::Broken { why } if why.contains("in a loop")));
     check(Opencode, &format!("{output}{}", opencode_step("stop", 3)), OK, "done");
 }
 
 #[test]
-fn qwen_has_its_own_signs() {
+fn failures_and_usage_of_qwen_are_recognised() {
     let result = r#""subtype":"success","is_error":false,"result":"Done it.","usage":{"input_tokens":90,"cache_read_input_tokens":80,"output_tokens":9}"#;
     let verdict = check(Qwen, &claude(result), OK, "done");
     assert_eq!(

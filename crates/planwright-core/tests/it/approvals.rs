@@ -153,7 +153,7 @@ fn a_refusal_names_the_status_and_the_allowed_verbs() {
         (
             crab_in("Completed"),
             PlanVerb::Cancel,
-            "cannot cancel this plan: it is `Completed`; the plan is over; `planwright undo` takes back the last change",
+            "cannot cancel this plan: it is `Completed`; the plan is over; `planwright undo` reverts the last change",
         ),
         (
             rawko("draft"),
@@ -174,7 +174,7 @@ fn a_refusal_names_the_status_and_the_allowed_verbs() {
         (
             MINIMAL.to_owned(),
             PlanVerb::Submit,
-            "this is an import form, which is not worked on: it has no ids and no states; \
+            "an import form cannot be run: it has no ids and no states; \
              make it a plan first: `planwright import FILE`",
         ),
     ] {

@@ -432,7 +432,7 @@ fn whole_run(n_tasks: usize) -> Vec<Wish> {
 }
 
 #[test]
-fn a_whole_run_costs_a_few_readings() {
+fn a_whole_run_costs_as_much_as_a_few_readings() {
     const N_TASKS: usize = 3_000;
     for dialect in DIALECTS.iter().map(|dialect| dialect.name()) {
         let mut text = generate::plan(dialect, N_TASKS);

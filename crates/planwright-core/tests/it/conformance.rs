@@ -83,11 +83,7 @@ fn every_finding_is_documented_and_nothing_else() {
         .chain(planwright_core::convert::rules::ALL.iter().map(|rule| rule.id))
         .chain(planwright_core::outline::rules::ALL.iter().map(|rule| rule.id))
         .chain(planwright_core::planning::rules::ALL.iter().map(|rule| rule.id))
-        .chain(
-            planwright_core::dialect::task_pack::drift::ALL
-                .iter()
-                .map(|rule| rule.id),
-        )
+        .chain(planwright_core::planning::derive::drift::ALL.iter().map(|rule| rule.id))
         .chain(planwright_core::planning::derive::rules::ALL.iter().map(|rule| rule.id))
         .collect();
     let missing: Vec<_> = known.difference(&documented).collect();

@@ -279,7 +279,7 @@ fn check_text(text: &str) {
 }
 
 #[test]
-fn odd_texts_arrive_as_they_were() {
+fn unusual_texts_are_converted_unchanged() {
     for text in TEXTS {
         check_text(text);
     }

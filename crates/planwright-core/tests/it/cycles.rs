@@ -380,7 +380,7 @@ fn check_waits(dialect: &str, specs: &[Spec], ix: usize, waits: &[Wait]) -> Test
                 prop_assert!(specs[ix].needs.contains(&Need::On(task_ix)) && task_ix != ix);
                 prop_assert!(!satisfies(dialect, &specs[task_ix]));
             }
-            Wait::ForNobody { .. } => {
+            Wait::ForUnknown { .. } => {
                 let is_nobody = |need: &Need| matches!(need, Need::Unknown) || *need == Need::On(ix);
                 prop_assert!(specs[ix].needs.iter().any(is_nobody));
             }

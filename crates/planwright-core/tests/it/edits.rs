@@ -311,8 +311,8 @@ fn fields_are_set_by_their_type_and_states_are_not() {
         &set("complexity", Some("x")),
         "`complexity` takes a whole number from 1 to 5, not `x`",
     );
-    let worse = attempt(OPENCRABS, &set("complexity", Some("9"))).expect_err("out of range");
-    assert!(matches!(worse, Problem::Worse(_)), "{worse}");
+    let problem = attempt(OPENCRABS, &set("complexity", Some("9"))).expect_err("out of range");
+    assert!(matches!(problem, Problem::Regressions(_)), "{problem}");
 }
 
 #[test]
@@ -425,7 +425,7 @@ fn an_existing_error_is_not_new_after_renumbering() {
         };
         let problem = errors_after(&text, &Edit::Add(new)).expect_err("a fault of its own");
         assert!(
-            matches!(&problem, Problem::Worse(found) if found.len() == 1),
+            matches!(&problem, Problem::Regressions(found) if found.len() == 1),
             "{problem}"
         );
     }
@@ -454,7 +454,7 @@ fn an_existing_error_is_not_new_after_renaming() {
         Ok(vec![])
     );
     let problem = errors_after(aimi, &Edit::Rename { task_ix: 0, to: "2" }).expect_err("no better");
-    assert!(matches!(problem, Problem::Worse(_)), "{problem}");
+    assert!(matches!(problem, Problem::Regressions(_)), "{problem}");
 }
 
 #[test]

@@ -16,7 +16,7 @@ fn a_card_that_contradicts_the_contract_is_not_overwritten() {
     check_refused(
         &drifted,
         &set(1, "goal", "Show all"),
-        "line 104, column 3: the card of `T002` and the contract do not say the same of `goal`",
+        "line 104, column 3: the card of `T002` and the contract differ in `goal`",
     );
     // Other fields are free, and so is what the card says already.
     edited(&drifted, &set(1, "files", "src/wall.rs"));
@@ -34,7 +34,7 @@ fn a_card_that_contradicts_the_contract_is_not_overwritten() {
     check_refused(
         &annotated,
         &set(0, "files", "src/all.rs"),
-        "line 98, column 5: the card of `T001` and the contract do not say the same of `files`",
+        "line 98, column 5: the card of `T001` and the contract differ in `files`",
     );
 }
 
@@ -44,13 +44,13 @@ fn cards_in_an_unknown_form_are_left_alone() {
     check_refused(
         &fenced,
         &set(0, "goal", "Read all"),
-        "line 93, column 1: `T001` is named among the cards in a way that is not understood",
+        "line 93, column 1: the cards mention `T001` in a form that cannot be read",
     );
     edited(&fenced, &set(1, "goal", "Show all"));
     check_refused(
         &fenced,
         &Edit::Add(new_task("Print photos", 4)),
-        "line 93, column 1: `T001` is named among the cards in a way that is not understood",
+        "line 93, column 1: the cards mention `T001` in a form that cannot be read",
     );
     let joined = pack("## Task Cards\n\n### T001\n- files: `src/read.rs` — wave: 1\n- dep: none\n\n");
     check_refused(
@@ -83,12 +83,12 @@ fn cards_in_an_unknown_form_are_left_alone() {
     check_refused(
         &orphan,
         &Edit::Add(new_task("Print photos", 4)),
-        "line 130, column 3: there is a card of `T005` already, but no such task",
+        "line 130, column 3: a card of `T005` already exists, but no such task",
     );
     check_refused(
         &orphan,
         &Edit::Rename { task_ix: 0, to: "T005" },
-        "line 130, column 3: there is a card of `T005` already, but no such task",
+        "line 130, column 3: a card of `T005` already exists, but no such task",
     );
     let twice = pack("## Task Cards\n\n- T001\n  goal: Read photos\n\n- T001\n  goal: Read photos\n\n");
     check_refused(
@@ -120,7 +120,7 @@ fn waves_with_names_need_one_for_a_new_wave() {
     check_refused(
         &text,
         &Edit::Add(new.clone()),
-        "line 34, column 22: task `T005` would need a wave after `share`, and nothing says what to call it",
+        "line 34, column 22: task `T005` needs a wave after `share`, and the name of that wave is unknown",
     );
     let fields = [new.fields, &[("wave", "print")]].concat();
     let new = NewTask { fields: &fields, ..new };
@@ -259,7 +259,7 @@ fn a_pack_with_unrelated_errors_can_be_edited() {
     );
     let same = pack("").replace("\"task_id\": \"T003\"", "\"task_id\": \"T002\"");
     assert!(attempt_broken(&same, &set_goal).is_ok());
-    let twice = "two tasks are called `T002`, and waves and cards know them by nothing else";
+    let twice = "two tasks have the id `T002`, by which waves and cards name them";
     assert_eq!(
         attempt_broken(&same, &set(1, "goal", "Show all")),
         Err(format!("line 52, column 5: {twice}"))

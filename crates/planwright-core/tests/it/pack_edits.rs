@@ -175,7 +175,7 @@ fn a_task_is_set_to_another_wave() {
             "-      \"wave\": 3",
             "+      \"wave\": 7",
         ],
-        &["wave 3 has no task left, and goes", "wave 7 is new"],
+        &["wave 3 has no task left, and is removed", "wave 7 is new"],
     );
     check(&pack(BULLETS), &set(1, "wave", "1"), &[], &[]);
     check_refused(
@@ -370,7 +370,7 @@ fn removing_a_task_removes_its_card_and_its_empty_wave() {
         "+      \"dependencies\": [\"T002\"],",
     ];
     let contract = [wave.as_slice(), task.as_slice(), dependencies.as_slice()].concat();
-    let notes = ["wave 2 has no task left, and goes"];
+    let notes = ["wave 2 has no task left, and is removed"];
     check(&pack(""), &remove, &contract, &notes);
     let bullets = [
         "-- T003",
@@ -407,7 +407,7 @@ fn removing_a_task_removes_its_card_and_its_empty_wave() {
 
 ## Orientation Evidence";
     assert!(section.starts_with(expect), "{section}");
-    assert_eq!(notes, ["wave 3 has no task left, and goes"]);
+    assert_eq!(notes, ["wave 3 has no task left, and is removed"]);
     let only = Edit::Remove {
         task_ix: 0,
         detach: false,

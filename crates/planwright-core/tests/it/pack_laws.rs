@@ -429,7 +429,7 @@ fn real_packs_are_edited_or_refused_with_a_place() {
                         n_placed += 1;
                         assert!(span.start > 0, "{change:?}");
                     }
-                    Err(Problem::Worse(found)) => assert!(!found.is_empty()),
+                    Err(Problem::Regressions(found)) => assert!(!found.is_empty()),
                     Err(Problem::Field { .. }) => {}
                     Err(problem) => panic!("{}: {change:?}: {problem}", entry.path().display()),
                 }

@@ -7,7 +7,8 @@ use planwright_core::agent::result_file::{
     COST_MEMBERS, MAX_RESULT_BYTES, MEMBERS, ResultMember, ResultStatus, SCHEMA,
 };
 use planwright_core::agent::{
-    AgentOutcome, AgentVerdict, AttemptEnd, Conclusion, EventFormat, ResultFile, Usage, VerdictSource, conclude, rules,
+    AgentOutcome, AgentVerdict, AttemptEnd, CombinedVerdict, EventFormat, ResultFile, Usage, VerdictSource,
+    combine_verdicts, rules,
 };
 use planwright_core::diagnostic::Diagnostic;
 use planwright_core::text::SourceText;
@@ -215,9 +216,9 @@ fn verdict(outcome: AgentOutcome) -> AgentVerdict {
     }
 }
 
-fn conclusion(outcome: AgentOutcome, file: Option<&str>, format: EventFormat) -> Conclusion {
+fn conclusion(outcome: AgentOutcome, file: Option<&str>, format: EventFormat) -> CombinedVerdict {
     let file = file.map(|text| ResultFile::read(text).expect("a good file"));
-    conclude(verdict(outcome), file, format)
+    combine_verdicts(verdict(outcome), file, format)
 }
 
 #[track_caller]

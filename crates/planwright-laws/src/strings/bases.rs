@@ -1,13 +1,17 @@
-//! Valid plans of every dialect and form, with a placeholder for one word in each text field.
+//! Valid plans of every dialect and form, with a placeholder for one word in each text field, from the testkit's samples.
 
-use planwright_core::dialect::{Choice, Dialect, DiskFacts, find};
+use std::path::Path;
+use std::sync::LazyLock;
+
+use planwright_core::dialect::{Choice, Dialect, DiskFacts};
+use planwright_testkit::samples::{DialectSample, samples};
 
 /// The placeholder of the word.
 const PLACE: &str = "%WORD%";
 
 /// A plan with placeholders for a word.
 pub(super) struct PlanTemplate {
-    dialect: &'static str,
+    dialect: &'static dyn Dialect,
     /// The path where its tool would store it.
     pub(super) path: &'static str,
     template: &'static str,
@@ -18,7 +22,7 @@ pub(super) struct PlanTemplate {
 
 impl PlanTemplate {
     pub(super) fn dialect(&self) -> &'static dyn Dialect {
-        find(self.dialect).expect("a known dialect")
+        self.dialect
     }
 
     /// Returns the plan with a word in all placeholders.
@@ -70,74 +74,28 @@ fn in_fence(word: &str) -> String {
     in_json(word).replace('`', "\\u0060")
 }
 
-pub(super) const BASES: &[PlanTemplate] = &[
-    PlanTemplate {
-        dialect: "rawko",
-        path: ".rawko/plans/plan-words.yaml",
-        template: include_str!("rawko-quoted.yaml"),
-        encode: in_yaml,
-        defect: ("version: 1\n", "version: \"1\"\n"),
-    },
-    PlanTemplate {
-        dialect: "rawko",
-        path: ".rawko/plans/plan-words.yaml",
-        template: include_str!("rawko-plain.yaml"),
-        encode: in_yaml,
-        defect: ("version: 1\n", "version: \"1\"\n"),
-    },
-    PlanTemplate {
-        dialect: "rawko",
-        path: "plan-words.json",
-        template: include_str!("rawko.json"),
-        encode: in_json,
-        defect: ("\"version\": 1", "\"version\": \"1\""),
-    },
-    PlanTemplate {
-        dialect: "clido",
-        path: ".clido/plans/plan-words.json",
-        template: include_str!("clido-saved.json"),
-        encode: in_json,
-        defect: ("\"depends_on\"", "\"dependsOn\""),
-    },
-    PlanTemplate {
-        dialect: "clido",
-        path: "plan-words.json",
-        template: include_str!("clido-flat.json"),
-        encode: in_json,
-        defect: ("\"goal\":", "goal:"),
-    },
-    PlanTemplate {
-        dialect: "opencrabs",
-        path: "plan-words.json",
-        template: include_str!("opencrabs.json"),
-        encode: in_json,
-        defect: ("\"status\": \"Draft\"", "\"status\": \"draft\""),
-    },
-    PlanTemplate {
-        dialect: "aimi",
-        path: "docs/tasks/2026-03-03-words-tasks.json",
-        template: include_str!("aimi-3.json"),
-        encode: in_json,
-        defect: ("\"schemaVersion\": \"3.0\"", "\"schemaVersion\": 3"),
-    },
-    PlanTemplate {
-        dialect: "aimi",
-        path: "docs/tasks/2026-03-03-words-tasks.json",
-        template: include_str!("aimi-2.json"),
-        encode: in_json,
-        defect: ("\"passes\": false", "\"passes\": \"false\""),
-    },
-    PlanTemplate {
-        dialect: "task-pack",
-        path: "docs/tasks/2026-05-11-001-feat-words-tasks.md",
-        template: include_str!("task-pack.md"),
-        encode: in_fence,
-        defect: (
-            "\"wave\": 2, \"tasks\": [\"T002\"] }",
-            "\"wave\": 2, \"tasks\": [\"T002\"], }",
-        ),
-    },
-];
+/// Returns how a file holds words in double quotes, by its extension. Markdown holds JSON in fences.
+fn encoding(path: &str) -> fn(&str) -> String {
+    match Path::new(path).extension().and_then(|extension| extension.to_str()) {
+        Some("yaml") => in_yaml,
+        Some("md") => in_fence,
+        _ => in_json,
+    }
+}
+
+pub(super) static BASES: LazyLock<Vec<PlanTemplate>> = LazyLock::new(|| {
+    let of_sample = |sample: DialectSample| {
+        let templates = sample.words.into_iter();
+        templates.map(move |words| PlanTemplate {
+            dialect: sample.dialect,
+            path: words.path,
+            template: words.template,
+            encode: encoding(words.path),
+            defect: words.defect,
+        })
+    };
+    samples().into_iter().flat_map(of_sample).collect()
+});
 
 #[cfg(test)]
 mod tests {
@@ -148,8 +106,8 @@ mod tests {
     #[test]
     fn every_dialect_has_a_base() {
         for dialect in DIALECTS {
-            let has_base = BASES.iter().any(|base| base.dialect == dialect.name());
-            assert!(has_base, "add a plan of {} to `strings`", dialect.name());
+            let has_base = BASES.iter().any(|base| base.dialect() == *dialect);
+            assert!(has_base, "add a plan of {} to its `words`", dialect.name());
         }
     }
 }

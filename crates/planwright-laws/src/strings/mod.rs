@@ -39,7 +39,7 @@ mod tests {
     fn every_verb_writes_a_harmless_word_in_some_plan() {
         for (name, verb) in VERBS {
             let mut n_plans = 0;
-            for base in BASES {
+            for base in BASES.iter() {
                 let writes = |variant: u32| {
                     let choices = [1_u32, 2, 3]
                         .map(|n| {

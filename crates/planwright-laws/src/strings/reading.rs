@@ -14,7 +14,7 @@ use planwright_core::text::SourceText;
 pub(super) struct VerbOutput {
     pub(super) dialect: &'static str,
     /// Its path.
-    pub(super) path: &'static str,
+    pub(super) path: String,
     pub(super) text: String,
     pub(super) origin: TextOrigin,
     /// Whether the verb reported a change of the text.
@@ -38,7 +38,7 @@ pub(super) fn read_again(written: &VerbOutput) -> Scalars {
     let source = SourceText::from_bytes(written.text.clone().into_bytes());
     let facts = DiskFacts::default();
     let mut n_tasks = None;
-    for path in [Some(written.path), None, Some("plan.txt")] {
+    for path in [Some(written.path.as_str()), None, Some("plan.txt")] {
         let choice = Choice {
             path,
             ..Choice::by_content(&facts)
@@ -71,7 +71,7 @@ pub(super) fn read_again(written: &VerbOutput) -> Scalars {
     }
     let read = scalars(written.dialect, &source);
     let choice = Choice {
-        path: Some(written.path),
+        path: Some(&written.path),
         ..Choice::by_content(&facts)
     };
     let fixed = fix(&source, &choice, Safety::Safe);
@@ -112,7 +112,9 @@ pub(super) fn compare(harmless: &VerbOutput, word: &VerbOutput, [sentinel, said]
 fn scalars(dialect: &str, source: &SourceText) -> Scalars {
     let mut found = Scalars::new();
     let own = find(dialect).expect("a known dialect");
+    let notation = own.notation().map(|notation| notation(source, None).parse(source));
     let parsed = match own.embedded().and_then(|embedded| embedded.document(source)) {
+        _ if let Some(parsed) = notation => parsed,
         Some(parsed) => {
             let markdown = Markdown::parse(source);
             for entry in markdown.entries() {

@@ -9,7 +9,7 @@ use planwright_core::convert::{
     single_plan,
 };
 use planwright_core::diagnostic::{Diagnostic, Safety, Severity};
-use planwright_core::dialect::{CarrierKind, Choice, DIALECTS, Dialect, FieldShape, Need};
+use planwright_core::dialect::{Choice, DIALECTS, Dialect, FieldShape, Need};
 use planwright_core::edit::{Owner, PlanRequest, VerbRequest};
 use planwright_core::fix::fix;
 use planwright_core::inspect::inspect;
@@ -65,7 +65,7 @@ fn words_of(found: &[Diagnostic]) -> String {
 fn in_place(base: &PlanTemplate, changed: ChangedText) -> VerbOutcome {
     Ok(VerbOutput {
         dialect: base.dialect().name(),
-        path: base.path,
+        path: base.path.to_owned(),
         text: changed.source.as_str().to_owned(),
         origin: TextOrigin::Edited,
         reports_changes: false,
@@ -74,14 +74,9 @@ fn in_place(base: &PlanTemplate, changed: ChangedText) -> VerbOutcome {
 
 /// Returns a new text of a dialect, at its tool's path.
 fn anew(dialect: &'static dyn Dialect, text: String, reports_changes: bool) -> VerbOutput {
-    let path = match dialect.carriers().first() {
-        Some(CarrierKind::Markdown) => "docs/tasks/2026-05-11-001-feat-words-tasks.md",
-        Some(CarrierKind::Yaml) => "plan-words.yaml",
-        Some(CarrierKind::Json) | None => "plan-words.json",
-    };
     VerbOutput {
         dialect: dialect.name(),
-        path,
+        path: dialect.new_place(Some("plan-words"), "2026-05-11", "words"),
         text,
         origin: TextOrigin::Composed,
         reports_changes,
@@ -292,7 +287,7 @@ fn imported(base: &PlanTemplate, word: &str, _dice: &mut ByteChoices<'_>) -> Ver
     let made = with_id_source(|id_source| import(&source, base.dialect(), &ConversionOptions::default(), id_source));
     let made = made.map_err(|found| words_of(&found))?;
     Ok(VerbOutput {
-        path: base.path,
+        path: base.path.to_owned(),
         ..anew(base.dialect(), made.text, tells_changes(&made.notes))
     })
 }
@@ -321,7 +316,7 @@ fn converted_back(base: &PlanTemplate, word: &str, dice: &mut ByteChoices<'_>) -
     super::reading::read_again(&there);
     let inspection = base.with_choice(|choice| {
         let choice = Choice {
-            path: Some(there.path),
+            path: Some(&there.path),
             ..*choice
         };
         inspect(&SourceText::new(there.text.as_str()), &choice)
@@ -339,7 +334,7 @@ fn migrated(base: &PlanTemplate, word: &str, _dice: &mut ByteChoices<'_>) -> Ver
     let made = with_id_source(|id_source| migrate(&inspection, base.dialect(), &order, id_source));
     let made = made.map_err(|refused| refused.to_string())?;
     Ok(VerbOutput {
-        path: base.path,
+        path: base.path.to_owned(),
         origin: TextOrigin::Edited,
         ..anew(base.dialect(), made.text, false)
     })
@@ -393,7 +388,7 @@ fn fixed(base: &PlanTemplate, word: &str, _dice: &mut ByteChoices<'_>) -> VerbOu
     let fixed = base.with_choice(|choice| fix(&source, choice, Safety::Safe));
     assert!(!fixed.applied.is_empty(), "nothing to fix:\n{}", source.as_str());
     Ok(VerbOutput {
-        path: base.path,
+        path: base.path.to_owned(),
         origin: TextOrigin::Edited,
         ..anew(base.dialect(), fixed.source.as_str().to_owned(), false)
     })

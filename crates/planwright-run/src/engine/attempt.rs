@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-use planwright_core::agent::Conclusion;
+use planwright_core::agent::CombinedVerdict;
 use planwright_core::edit::ToolCall;
 
 use super::budget::Reservation;
@@ -103,7 +103,7 @@ pub(super) enum AttemptPhase {
 
 /// What is known of an attempt during verification, after its agent has ended.
 pub(super) struct AttemptCheck {
-    pub(super) conclusion: Conclusion,
+    pub(super) conclusion: CombinedVerdict,
     pub(super) files: Vec<String>,
     pub(super) checks: Vec<Check>,
     pub(super) unverified: Vec<String>,

@@ -134,7 +134,7 @@ fn rewrite_as_version(
             VersionContent::More(tasks) => grown(inspection, dialect, tasks, id_source),
         }
     });
-    let version = version.map_err(|unusable| Problem::Worse(unusable.findings))?;
+    let version = version.map_err(|unusable| Problem::Regressions(unusable.findings))?;
     pending.rewrite(&version, request.now)?;
     pending.change.by = Some(request.by.to_owned());
     pending.change.note = Some(request.reasoning.to_owned()).filter(|note| !note.is_empty());
@@ -205,7 +205,7 @@ fn write_apart(
         .cloned()
         .collect();
     if !errors.is_empty() {
-        return Err(Problem::Worse(errors).into());
+        return Err(Problem::Regressions(errors).into());
     }
     if !target.dry {
         create(path, text.as_str()).map_err(ReviseError::Created)?;

@@ -10,16 +10,16 @@ use planwright_run::git::{Candidate, Checkouts, FolderIdentity, GitError, Snapsh
 use crate::git::{Sample, git_in, write};
 
 /// A repository, and the checkouts of a run outside of it.
-struct Scene {
+struct Fixture {
     sample: Sample,
     _outside: tempfile::TempDir,
     outside: PathBuf,
 }
 
-impl Scene {
+impl Fixture {
     fn of(sample: Sample) -> Self {
         let outside = tempfile::tempdir().expect("a folder");
-        Scene {
+        Fixture {
             sample,
             outside: outside.path().canonicalize().expect("a path").join("run"),
             _outside: outside,
@@ -59,22 +59,22 @@ fn taken(checkouts: &Checkouts, checkout: &TaskCheckout) -> Candidate {
 }
 
 /// Returns the content of a path in a commit of the user's repository.
-fn shown(scene: &Scene, candidate: &Candidate, path: &str) -> String {
-    scene.sample.git(&["show", &format!("{}:{path}", candidate.commit)])
+fn shown(fixture: &Fixture, candidate: &Candidate, path: &str) -> String {
+    fixture.sample.git(&["show", &format!("{}:{path}", candidate.commit)])
 }
 
 #[test]
 fn a_checkout_has_a_git_directory_of_its_own_with_the_base_and_the_tags() {
-    let scene = Scene::new();
-    scene.sample.git(&["tag", "v1"]);
-    scene.sample.git(&["tag", "-a", "v2", "-m", "annotated"]);
-    scene.sample.git(&["branch", "other"]);
-    scene.sample.git(&["remote", "add", "origin", "/nowhere"]);
-    let (_, checkout) = scene.checkout();
+    let fixture = Fixture::new();
+    fixture.sample.git(&["tag", "v1"]);
+    fixture.sample.git(&["tag", "-a", "v2", "-m", "annotated"]);
+    fixture.sample.git(&["branch", "other"]);
+    fixture.sample.git(&["remote", "add", "origin", "/nowhere"]);
+    let (_, checkout) = fixture.checkout();
     let path = checkout.path();
     assert!(path.join(".git").is_dir());
-    assert!(!path.starts_with(&scene.sample.root));
-    assert_eq!(git_in(path, &["rev-parse", "HEAD"]), scene.sample.head());
+    assert!(!path.starts_with(&fixture.sample.root));
+    assert_eq!(git_in(path, &["rev-parse", "HEAD"]), fixture.sample.head());
     assert_eq!(git_in(path, &["status", "--porcelain"]), "");
     assert_eq!(git_in(path, &["tag", "--list"]), "v1\nv2");
     assert_eq!(git_in(path, &["branch", "--list", "--format=%(refname:short)"]), "task");
@@ -89,12 +89,12 @@ fn a_checkout_has_a_git_directory_of_its_own_with_the_base_and_the_tags() {
 
 #[test]
 fn line_filter_and_merge_settings_are_those_at_the_start() {
-    let scene = Scene::new();
-    scene.sample.git(&["config", "filter.upper.clean", "tr a-z A-Z"]);
-    scene.sample.git(&["config", "merge.keep.driver", "true"]);
-    scene.sample.git(&["config", "core.eol", "lf"]);
-    let (checkouts, checkout) = scene.checkout();
-    scene.sample.git(&["config", "filter.upper.clean", "cat"]);
+    let fixture = Fixture::new();
+    fixture.sample.git(&["config", "filter.upper.clean", "tr a-z A-Z"]);
+    fixture.sample.git(&["config", "merge.keep.driver", "true"]);
+    fixture.sample.git(&["config", "core.eol", "lf"]);
+    let (checkouts, checkout) = fixture.checkout();
+    fixture.sample.git(&["config", "filter.upper.clean", "cat"]);
     assert_eq!(git_in(checkout.path(), &["config", "merge.keep.driver"]), "true");
     assert_eq!(git_in(checkout.path(), &["config", "core.eol"]), "lf");
     // Another setting of the agent's has no effect on the candidate.
@@ -102,16 +102,16 @@ fn line_filter_and_merge_settings_are_those_at_the_start() {
     write(checkout.path(), ".gitattributes", "*.up filter=upper\n");
     write(checkout.path(), "x.up", "loud\n");
     let candidate = taken(&checkouts, &checkout);
-    assert_eq!(shown(&scene, &candidate, "x.up"), "LOUD");
+    assert_eq!(shown(&fixture, &candidate, "x.up"), "LOUD");
 }
 
 #[test]
 fn nothing_that_an_agent_does_with_git_reaches_the_repository() {
-    let scene = Scene::new();
-    scene.sample.git(&["branch", "other"]);
-    let (_, checkout) = scene.checkout();
-    let before = scene.sample.fingerprint();
-    let config = scene.sample.read(".git/config");
+    let fixture = Fixture::new();
+    fixture.sample.git(&["branch", "other"]);
+    let (_, checkout) = fixture.checkout();
+    let before = fixture.sample.fingerprint();
+    let config = fixture.sample.read(".git/config");
     let agent = |words: &[&str]| git_in(checkout.path(), words);
     agent(&["config", "core.hooksPath", "/evil"]);
     write(checkout.path(), "b.txt", "b");
@@ -124,19 +124,19 @@ fn nothing_that_an_agent_does_with_git_reaches_the_repository() {
     agent(&["gc", "--quiet", "--prune=now"]);
     agent(&["reflog", "expire", "--expire=now", "--all"]);
     fs::write(checkout.path().join(".git/info/exclude"), "*\n").expect("written");
-    assert_eq!(scene.sample.fingerprint(), before);
-    assert_eq!(scene.sample.read(".git/config"), config);
+    assert_eq!(fixture.sample.fingerprint(), before);
+    assert_eq!(fixture.sample.read(".git/config"), config);
     assert_eq!(
-        scene.sample.git(&["branch", "--list", "--format=%(refname:short)"]),
+        fixture.sample.git(&["branch", "--list", "--format=%(refname:short)"]),
         "main\nother"
     );
-    scene.sample.git(&["fsck"]);
+    fixture.sample.git(&["fsck"]);
 }
 
 #[test]
 fn a_candidate_has_the_files_of_the_checkout_whatever_was_committed() {
-    let scene = Scene::new();
-    let (checkouts, checkout) = scene.checkout();
+    let fixture = Fixture::new();
+    let (checkouts, checkout) = fixture.checkout();
     let agent = |words: &[&str]| git_in(checkout.path(), words);
     write(checkout.path(), "kept.txt", "kept");
     agent(&["add", "--all"]);
@@ -150,16 +150,16 @@ fn a_candidate_has_the_files_of_the_checkout_whatever_was_committed() {
     agent(&["config", "core.fileMode", "false"]);
     let candidate = taken(&checkouts, &checkout);
     assert_eq!(candidate.touched, ["a.txt", "kept.txt"]);
-    assert_eq!(shown(&scene, &candidate, "a.txt"), "changed");
-    assert_eq!(shown(&scene, &candidate, "kept.txt"), "kept");
-    let entry = scene.sample.git(&["ls-tree", &candidate.commit, "a.txt"]);
+    assert_eq!(shown(&fixture, &candidate, "a.txt"), "changed");
+    assert_eq!(shown(&fixture, &candidate, "kept.txt"), "kept");
+    let entry = fixture.sample.git(&["ls-tree", &candidate.commit, "a.txt"]);
     assert!(entry.starts_with("100755"), "{entry}");
     assert_eq!(
-        scene.sample.git(&["rev-parse", &format!("{}^", candidate.commit)]),
-        scene.sample.head()
+        fixture.sample.git(&["rev-parse", &format!("{}^", candidate.commit)]),
+        fixture.sample.head()
     );
     assert_eq!(
-        scene
+        fixture
             .sample
             .git(&["rev-parse", &format!("{}^{{tree}}", candidate.commit)]),
         candidate.tree
@@ -168,11 +168,11 @@ fn a_candidate_has_the_files_of_the_checkout_whatever_was_committed() {
 
 #[test]
 fn flags_locks_hooks_and_monitors_of_the_agent_have_no_effect() {
-    let scene = Scene::new();
-    scene.sample.write("b.txt", "b\n");
-    scene.sample.write("c.txt", "c\n");
-    scene.sample.commit("More");
-    let (checkouts, checkout) = scene.checkout();
+    let fixture = Fixture::new();
+    fixture.sample.write("b.txt", "b\n");
+    fixture.sample.write("c.txt", "c\n");
+    fixture.sample.commit("More");
+    let (checkouts, checkout) = fixture.checkout();
     let path = checkout.path();
     git_in(path, &["update-index", "--assume-unchanged", "a.txt"]);
     git_in(path, &["update-index", "--skip-worktree", "b.txt"]);
@@ -181,7 +181,7 @@ fn flags_locks_hooks_and_monitors_of_the_agent_have_no_effect() {
     let evil = path.join("evil.sh");
     fs::write(
         &evil,
-        format!("#!/bin/sh\ntouch {}/executed\n", scene.outside.display()),
+        format!("#!/bin/sh\ntouch {}/executed\n", fixture.outside.display()),
     )
     .expect("written");
     fs::set_permissions(&evil, fs::Permissions::from_mode(0o755)).expect("a mode");
@@ -204,7 +204,7 @@ fn flags_locks_hooks_and_monitors_of_the_agent_have_no_effect() {
     }
     let candidate = taken(&checkouts, &checkout);
     assert_eq!(candidate.touched, ["a.txt", "b.txt", "c.txt", "evil.sh"]);
-    assert!(!scene.outside.join("executed").exists());
+    assert!(!fixture.outside.join("executed").exists());
     fs::remove_dir_all(path.join(".git")).expect("removed");
     assert_eq!(
         taken(&checkouts, &checkout).tree,
@@ -215,11 +215,13 @@ fn flags_locks_hooks_and_monitors_of_the_agent_have_no_effect() {
 
 #[test]
 fn a_link_or_file_that_would_be_ignored_as_a_folder_is_ignored() {
-    let scene = Scene::new();
-    scene.sample.write(".gitignore", "node_modules/\n/data/\nsub/cache/\n");
-    scene.sample.write("sub/.gitignore", "deep/\n");
-    scene.sample.commit("Ignore");
-    let (checkouts, checkout) = scene.checkout();
+    let fixture = Fixture::new();
+    fixture
+        .sample
+        .write(".gitignore", "node_modules/\n/data/\nsub/cache/\n");
+    fixture.sample.write("sub/.gitignore", "deep/\n");
+    fixture.sample.commit("Ignore");
+    let (checkouts, checkout) = fixture.checkout();
     let path = checkout.path();
     symlink("/nowhere/node_modules", path.join("node_modules")).expect("a link");
     write(path, "data", "a file\n");
@@ -240,11 +242,11 @@ fn a_link_or_file_that_would_be_ignored_as_a_folder_is_ignored() {
 
 #[test]
 fn ignore_rules_come_from_the_agents_tree_and_the_users_initial_ones() {
-    let scene = Scene::new();
-    fs::create_dir_all(scene.sample.root.join(".git/info")).expect("a folder");
-    fs::write(scene.sample.root.join(".git/info/exclude"), "mine.log\n").expect("written");
-    let (checkouts, checkout) = scene.checkout();
-    fs::write(scene.sample.root.join(".git/info/exclude"), "*\n").expect("written");
+    let fixture = Fixture::new();
+    fs::create_dir_all(fixture.sample.root.join(".git/info")).expect("a folder");
+    fs::write(fixture.sample.root.join(".git/info/exclude"), "mine.log\n").expect("written");
+    let (checkouts, checkout) = fixture.checkout();
+    fs::write(fixture.sample.root.join(".git/info/exclude"), "*\n").expect("written");
     fs::write(checkout.path().join(".git/info/exclude"), "*\n").expect("written");
     write(checkout.path(), ".gitignore", "built\n");
     for name in ["mine.log", "built", "ignored", "other.txt"] {
@@ -257,10 +259,10 @@ fn ignore_rules_come_from_the_agents_tree_and_the_users_initial_ones() {
 
 #[test]
 fn an_ignored_file_that_has_to_land_fails_with_the_rule() {
-    let scene = Scene::new();
-    scene.sample.write(".gitignore", "lib/\n*.o\nnode_modules/\n");
-    scene.sample.commit("Ignore");
-    let (checkouts, checkout) = scene.checkout();
+    let fixture = Fixture::new();
+    fixture.sample.write(".gitignore", "lib/\n*.o\nnode_modules/\n");
+    fixture.sample.commit("Ignore");
+    let (checkouts, checkout) = fixture.checkout();
     write(checkout.path(), "src/lib/x.py", "x\n");
     write(checkout.path(), "y.o", "y\n");
     symlink("/nowhere", checkout.path().join("node_modules")).expect("a link");
@@ -295,11 +297,11 @@ fn an_ignored_file_that_has_to_land_fails_with_the_rule() {
 
 #[test]
 fn a_repository_inside_of_the_checkout_fails_and_is_never_a_link() {
-    let scene = Scene::new();
-    scene.sample.write("src/a.c", "a\n");
-    scene.sample.write(".gitignore", "vendor/\n");
-    scene.sample.commit("Sources");
-    let (checkouts, checkout) = scene.checkout();
+    let fixture = Fixture::new();
+    fixture.sample.write("src/a.c", "a\n");
+    fixture.sample.write(".gitignore", "vendor/\n");
+    fixture.sample.commit("Sources");
+    let (checkouts, checkout) = fixture.checkout();
     let path = checkout.path();
     let init = |folder: &Path| {
         fs::create_dir_all(folder).expect("a folder");
@@ -329,15 +331,15 @@ fn a_repository_inside_of_the_checkout_fails_and_is_never_a_link() {
 
 #[test]
 fn work_in_a_submodule_fails_the_attempt_and_an_empty_one_is_left_alone() {
-    let scene = Scene::new();
-    let link = format!("160000,{},sub", scene.sample.head());
-    scene.sample.git(&["update-index", "--add", "--cacheinfo", &link]);
-    scene
+    let fixture = Fixture::new();
+    let link = format!("160000,{},sub", fixture.sample.head());
+    fixture.sample.git(&["update-index", "--add", "--cacheinfo", &link]);
+    fixture
         .sample
         .write(".gitmodules", "[submodule \"sub\"]\n\tpath = sub\n\turl = ../sub\n");
-    scene.sample.git(&["add", ".gitmodules"]);
-    scene.sample.git(&["commit", "--quiet", "-m", "A submodule"]);
-    let (checkouts, checkout) = scene.checkout();
+    fixture.sample.git(&["add", ".gitmodules"]);
+    fixture.sample.git(&["commit", "--quiet", "-m", "A submodule"]);
+    let (checkouts, checkout) = fixture.checkout();
     let path = checkout.path();
     let refused =
         || matches!(checkouts.snapshot(&checkout, &request()), Err(GitError::InSubmodule(paths)) if paths == ["sub"]);
@@ -375,8 +377,8 @@ fn a_file_that_cannot_be_read_fails_the_attempt() {
         eprintln!("skipped: root can read every file");
         return;
     }
-    let scene = Scene::new();
-    let (checkouts, checkout) = scene.checkout();
+    let fixture = Fixture::new();
+    let (checkouts, checkout) = fixture.checkout();
     write(checkout.path(), "closed/x", "x");
     fs::set_permissions(checkout.path().join("closed"), fs::Permissions::from_mode(0o000)).expect("a mode");
     let error = checkouts.snapshot(&checkout, &request());
@@ -394,8 +396,8 @@ fn is_root() -> bool {
 
 #[test]
 fn files_of_planwright_and_copied_files_never_land() {
-    let scene = Scene::new();
-    let (checkouts, checkout) = scene.checkout();
+    let fixture = Fixture::new();
+    let (checkouts, checkout) = fixture.checkout();
     write(checkout.path(), "plan.json", "{\"done\": true}\n");
     write(checkout.path(), "secrets/.env", "KEY=1\n");
     write(checkout.path(), "secrets.txt", "no secret\n");
@@ -407,13 +409,13 @@ fn files_of_planwright_and_copied_files_never_land() {
     let candidate = checkouts.snapshot(&checkout, &request).expect("taken");
     assert_eq!(candidate.touched, ["secrets.txt"]);
     assert_eq!(candidate.own, ["plan.json"]);
-    assert_eq!(shown(&scene, &candidate, "plan.json"), "{}");
+    assert_eq!(shown(&fixture, &candidate, "plan.json"), "{}");
 }
 
 #[test]
 fn a_folder_that_was_removed_or_replaced_is_a_lost_checkout() {
-    let scene = Scene::new();
-    let (checkouts, checkout) = scene.checkout();
+    let fixture = Fixture::new();
+    let (checkouts, checkout) = fixture.checkout();
     let path = checkout.path().to_owned();
     let aside = path.with_extension("aside");
     fs::rename(&path, &aside).expect("moved");
@@ -439,23 +441,23 @@ fn a_folder_that_was_removed_or_replaced_is_a_lost_checkout() {
 
 #[test]
 fn candidates_survive_a_clean_up_and_a_checkout_survives_its_repository_being_cleaned() {
-    let scene = Scene::new();
-    let base = scene.sample.head();
-    scene.sample.repository().keep("base/r", &base).expect("kept");
-    let (checkouts, checkout) = scene.checkout();
+    let fixture = Fixture::new();
+    let base = fixture.sample.head();
+    fixture.sample.repository().keep("base/r", &base).expect("kept");
+    let (checkouts, checkout) = fixture.checkout();
     // The user drops the base commit of the checkout.
-    scene.sample.git(&["commit", "--quiet", "--amend", "-m", "Another"]);
+    fixture.sample.git(&["commit", "--quiet", "--amend", "-m", "Another"]);
     write(checkout.path(), "b.txt", "b\n");
     let collect = |sample: &Sample| {
         sample.git(&["reflog", "expire", "--expire=now", "--all"]);
         sample.git(&["gc", "--quiet", "--prune=now"]);
     };
-    collect(&scene.sample);
+    collect(&fixture.sample);
     let candidate = taken(&checkouts, &checkout);
-    collect(&scene.sample);
-    assert_eq!(shown(&scene, &candidate, "b.txt"), "b");
-    scene.sample.git(&["fsck", "--connectivity-only"]);
-    let kept = scene.sample.repository().all_kept("candidates").expect("git");
+    collect(&fixture.sample);
+    assert_eq!(shown(&fixture, &candidate, "b.txt"), "b");
+    fixture.sample.git(&["fsck", "--connectivity-only"]);
+    let kept = fixture.sample.repository().all_kept("candidates").expect("git");
     assert_eq!(kept.len(), 1);
     assert_eq!(
         (kept[0].name.as_str(), &kept[0].commit),
@@ -465,8 +467,8 @@ fn candidates_survive_a_clean_up_and_a_checkout_survives_its_repository_being_cl
 
 #[test]
 fn work_on_another_branch_or_in_a_stash_is_found() {
-    let scene = Scene::new();
-    let (checkouts, checkout) = scene.checkout();
+    let fixture = Fixture::new();
+    let (checkouts, checkout) = fixture.checkout();
     let agent = |words: &[&str]| git_in(checkout.path(), words);
     let commit = |name: &str| {
         write(checkout.path(), name, name);
@@ -502,14 +504,14 @@ fn odd_repositories_have_checkouts_too() {
         samples.push(Sample::odd("reftable", &["--ref-format=reftable"]));
     }
     for sample in samples {
-        let scene = Scene::of(sample);
-        scene.sample.git(&["tag", "v1"]);
-        let (checkouts, checkout) = scene.checkout();
+        let fixture = Fixture::of(sample);
+        fixture.sample.git(&["tag", "v1"]);
+        let (checkouts, checkout) = fixture.checkout();
         write(checkout.path(), "b \"ä\n.txt", "b\n");
         let candidate = taken(&checkouts, &checkout);
         assert_eq!(candidate.touched, ["b \"ä\n.txt"]);
         assert_eq!(git_in(checkout.path(), &["tag"]), "v1");
-        scene.sample.git(&["fsck"]);
+        fixture.sample.git(&["fsck"]);
     }
 }
 

@@ -13,14 +13,11 @@ use planwright_core::text::SourceText;
 use serde_json::Value;
 
 use super::contest_report::{ContestReport, Promise};
-use super::plans::{ByHand, Contended, place};
+use super::plans::{ByHand, Contended, MARK, place};
 use super::{Arena, BOUND};
 
 /// How often a running process is checked.
 const GLANCE: Duration = Duration::from_millis(2);
-
-/// The text before the six-digit counter of edits by hand.
-const MARK: &str = "Edit ";
 
 /// A small generator of random numbers, which need not be secure.
 pub(super) struct RandomNumbers(u64);
@@ -150,19 +147,11 @@ fn attempt(
     let common = ["--plan", plan.path, "--by", by, "--json"];
     let number = claim.map(|claim| claim.to_string());
     let words = format!("by {by}");
-    let field = match plan.dialect {
-        "clido" | "aimi" | "task-pack" => format!("notes={words}"),
-        _ => format!("description={words}"),
-    };
+    let field = format!("{}={words}", plan.field);
     let own: Vec<&str> = match verb {
         "add" => {
             let mut own = vec!["add", words.as_str()];
-            if plan.dialect == "opencrabs" {
-                own.extend(["description=d", "task_type=edit"]);
-            }
-            if plan.dialect == "aimi" {
-                own.extend(["description=As a user, I want x so that y"]);
-            }
+            own.extend(&plan.add);
             own
         }
         "next" => vec!["next", plan.path, "--start", "--json", "--by", by],

@@ -13,7 +13,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 pub use contest_report::ContestReport;
-use plans::{Contended, KINDS};
+use plans::Contended;
 
 use crate::TempFolder;
 
@@ -52,7 +52,7 @@ impl Contest<'_> {
         let arena = Arena {
             binary: self.binary.to_owned(),
             root: folder.path().to_owned(),
-            plans: plans::write(&folder, self.binary)?,
+            plans: plans::write(&folder)?,
             ends: Instant::now() + self.duration,
             is_over: AtomicBool::new(false),
             report: Mutex::default(),
@@ -93,9 +93,4 @@ impl Contest<'_> {
         report.settle(&arena.plans, &arena.binary, &arena.root);
         Ok(report)
     }
-}
-
-/// Returns the number of plans in a contest.
-pub fn n_plans() -> usize {
-    KINDS.len()
 }

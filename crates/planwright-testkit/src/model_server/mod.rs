@@ -6,6 +6,7 @@
 
 mod anthropic;
 mod chat;
+mod dispatch;
 mod gemini;
 mod http;
 mod responses;
@@ -131,13 +132,13 @@ fn serve(mut stream: TcpStream, shared: &Shared) {
 impl Shared {
     /// Returns the answer to a request; none if the connection is dropped.
     fn reply(&self, asked: &HttpRequest) -> Option<Reply> {
-        let Some(request) = ModelRequest::of(asked) else {
+        let Some(request) = dispatch::request(asked) else {
             return Some(Reply::error(404, "there is nothing here"));
         };
         let scenario = lock(&self.scenarios).get(&request.scenario).cloned();
         let answer = scenario.map(|scenario| scenario.answer(&request));
         let reply = match &answer {
-            Some(answer) => wire::reply(&request, answer),
+            Some(answer) => dispatch::reply(&request, answer),
             None => Some(Reply::error(404, "there is no such scenario")),
         };
         let mut requests = lock(&self.requests);

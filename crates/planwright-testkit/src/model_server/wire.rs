@@ -1,10 +1,6 @@
-//! The four wire formats: recognises the format of a request, its question, and the bytes of the answer.
+//! The four wire formats, the questions of a request, and parts of answers that formats share.
 
 use serde_json::Value;
-
-use super::http::{HttpRequest, Reply};
-use super::script::ModelAnswer;
-use super::{anthropic, chat, gemini, responses};
 
 /// A wire format of a provider.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,7 +20,7 @@ impl Wire {
     pub const ALL: [Wire; 4] = [Wire::Anthropic, Wire::Responses, Wire::Chat, Wire::Gemini];
 
     /// Returns the format of a path.
-    fn of(path: &str) -> Option<Wire> {
+    pub(super) fn of(path: &str) -> Option<Wire> {
         let ends = [
             ("/v1/messages", Wire::Anthropic),
             ("/responses", Wire::Responses),
@@ -57,35 +53,6 @@ pub struct ModelRequest {
 }
 
 impl ModelRequest {
-    /// Parses a request; none if it is not for a model.
-    pub(super) fn of(asked: &HttpRequest) -> Option<ModelRequest> {
-        let path = asked.target.split('?').next().unwrap_or_default();
-        let (scenario, path) = path.strip_prefix("/s/")?.split_once('/')?;
-        let path = format!("/{path}");
-        let wire = Wire::of(&path).filter(|_| asked.method == "POST")?;
-        let body: Value = serde_json::from_slice(&asked.body).ok()?;
-        let has_tools = ["tools", "functions"]
-            .iter()
-            .any(|key| body[*key].as_array().is_some_and(|tools| !tools.is_empty()));
-        Some(ModelRequest {
-            scenario: scenario.to_owned(),
-            n_results: match wire {
-                Wire::Anthropic => anthropic::n_results(&body),
-                Wire::Responses => responses::n_results(&body),
-                Wire::Chat => chat::n_results(&body),
-                Wire::Gemini => gemini::n_results(&body),
-            },
-            is_streamed: match wire {
-                Wire::Gemini => path.ends_with(":streamGenerateContent"),
-                _ => body["stream"] == true,
-            },
-            path,
-            wire,
-            body,
-            has_tools,
-        })
-    }
-
     /// Returns whether the request contains these words: in a prompt, or in a tool result.
     pub fn says(&self, words: &str) -> bool {
         self.text_with(words).is_some()
@@ -117,33 +84,6 @@ fn text_with<'v>(value: &'v Value, words: &str) -> Option<&'v str> {
         Value::Object(members) => members.values().find_map(|value| text_with(value, words)),
         _ => None,
     }
-}
-
-/// Returns the bytes of an answer; none if the connection is dropped.
-pub(super) fn reply(request: &ModelRequest, answer: &ModelAnswer) -> Option<Reply> {
-    let turn = match answer {
-        ModelAnswer::Drop => return None,
-        ModelAnswer::Empty if request.is_streamed => return Some(Reply::events(String::new())),
-        ModelAnswer::Empty => return Some(Reply::json(200, "{}".to_owned())),
-        ModelAnswer::Error { status, headers, body } => {
-            return Some(Reply {
-                headers: headers.clone(),
-                ..Reply::json(*status, body.clone())
-            });
-        }
-        ModelAnswer::Text(text) => ModelTurn::Text(text),
-        ModelAnswer::ToolCall { name, input } => ModelTurn::Tool { name, input },
-    };
-    let body = match request.wire {
-        Wire::Anthropic => anthropic::body(request, &turn),
-        Wire::Responses => responses::body(request, &turn),
-        Wire::Chat => chat::body(request, &turn),
-        Wire::Gemini => gemini::body(request, &turn),
-    };
-    Some(match request.is_streamed {
-        true => Reply::events(body),
-        false => Reply::json(200, body),
-    })
 }
 
 /// The output of a model in one turn.

@@ -4,11 +4,12 @@
 use std::time::Duration;
 
 use super::fault::Fault;
-use super::place::{Came, Going, WorkerFolder, kill};
+use super::place::{CommandResult, RunningCommand, WorkerFolder, kill};
 use super::runs::{clido, kinds, ledger};
-use super::samples::words;
-use super::verbs::{broken, hangs, no_panic, states};
+use super::verbs::{no_panic, states};
 use super::{FaultScenario, Harm, Rehearsal, Wrong};
+use super::{broken, hangs};
+use crate::samples::words;
 
 const PLAN: &str = "plan.json";
 
@@ -84,7 +85,7 @@ impl FaultScenario for ControlCommand {
         place.take_steps();
         let came = self.disturb(place, fault, at);
         let result = came.and_then(|came| {
-            self.judge(place, going, came.as_ref().unwrap_or(&Came::killed()))?;
+            self.judge(place, going, came.as_ref().unwrap_or(&CommandResult::killed()))?;
             Ok(came.is_some())
         });
         cleared(place);
@@ -94,7 +95,7 @@ impl FaultScenario for ControlCommand {
 
 impl ControlCommand {
     /// Starts a run of two consecutive tasks, and waits until the first is active.
-    fn begin(&self, place: &WorkerFolder) -> Result<Going, Wrong> {
+    fn begin(&self, place: &WorkerFolder) -> Result<RunningCommand, Wrong> {
         place.clear().map_err(broken)?;
         let aside = place.aside("");
         let aside = aside.display().to_string();
@@ -116,19 +117,19 @@ impl ControlCommand {
     }
 
     /// Applies the fault to the requesting process. None if it was not reached.
-    fn disturb(&self, place: &WorkerFolder, fault: Fault, at: u64) -> Result<Option<Came>, Wrong> {
+    fn disturb(&self, place: &WorkerFolder, fault: Fault, at: u64) -> Result<Option<CommandResult>, Wrong> {
         let command = words(self.command);
         if fault == Fault::Random {
             let asker = place.begin(&command, &[]).map_err(hangs)?;
-            let is_killed = asker.dies_after(Duration::from_micros(at)).map_err(broken)?;
-            return Ok(is_killed.then(Came::killed));
+            let is_killed = asker.kill_after(Duration::from_micros(at)).map_err(broken)?;
+            return Ok(is_killed.then(CommandResult::killed));
         }
         let came = place.does(&command, &fault.variables(place, at, PLAN)).map_err(hangs)?;
         let is_struck = place.take_steps().iter().any(|step| step.starts_with('!'));
         Ok(is_struck.then_some(came))
     }
 
-    fn judge(&self, place: &WorkerFolder, going: Going, came: &Came) -> Result<(), Wrong> {
+    fn judge(&self, place: &WorkerFolder, going: RunningCommand, came: &CommandResult) -> Result<(), Wrong> {
         no_panic(came)?;
         if came.status == Some(0) && !self.is_heard(place) {
             return Err((
@@ -160,7 +161,7 @@ impl ControlCommand {
     }
 
     /// Releases the agents, and lets the run end; the next run does the rest.
-    fn end(&self, place: &WorkerFolder, going: Going) -> Result<(), Wrong> {
+    fn end(&self, place: &WorkerFolder, going: RunningCommand) -> Result<(), Wrong> {
         if self.answer == "paused" {
             is_well(&place.does(&words(&["resume"]), &[]).map_err(hangs)?)?;
         }
@@ -189,7 +190,7 @@ impl ControlCommand {
     }
 }
 
-fn is_well(came: &Came) -> Result<(), Wrong> {
+fn is_well(came: &CommandResult) -> Result<(), Wrong> {
     no_panic(came)?;
     match came.status {
         Some(0) => Ok(()),

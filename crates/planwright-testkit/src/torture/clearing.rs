@@ -6,11 +6,12 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::fault::Fault;
-use super::place::{Came, WorkerFolder};
+use super::place::{CommandResult, WorkerFolder};
 use super::runs::{GROUP, clido, records};
-use super::samples::words;
-use super::verbs::{broken, hangs, no_panic};
+use super::verbs::no_panic;
 use super::{FaultScenario, Harm, Rehearsal, Wrong};
+use super::{broken, hangs};
+use crate::samples::words;
 
 const FAULTS: &[Fault] = &[
     Fault::Kill,
@@ -62,7 +63,7 @@ impl FaultScenario for Clearing {
         place.take_steps();
         if fault == Fault::Random {
             let going = place.begin(&command(), &[]).map_err(hangs)?;
-            if !going.dies_after(Duration::from_micros(at)).map_err(broken)? {
+            if !going.kill_after(Duration::from_micros(at)).map_err(broken)? {
                 return Ok(false);
             }
         } else {
@@ -81,7 +82,7 @@ fn command() -> Vec<String> {
     words(&["worktrees", "--clear"])
 }
 
-fn clear(place: &WorkerFolder, variables: &[(&str, String)]) -> Result<Came, Wrong> {
+fn clear(place: &WorkerFolder, variables: &[(&str, String)]) -> Result<CommandResult, Wrong> {
     let came = place.does(&command(), variables).map_err(hangs)?;
     no_panic(&came).map(|()| came)
 }
@@ -111,7 +112,7 @@ fn checkout_of(record: &Value) -> Option<(String, PathBuf)> {
 }
 
 /// Checks that the work of every task is saved as a candidate, and that the unique file exists.
-fn nothing_is_lost(place: &WorkerFolder, checkouts: &[(String, PathBuf)], came: &Came) -> Result<(), Wrong> {
+fn nothing_is_lost(place: &WorkerFolder, checkouts: &[(String, PathBuf)], came: &CommandResult) -> Result<(), Wrong> {
     let git = |args: &[&str]| place.git(args).map_err(|what| (Harm::Stuck, what));
     let kept = git(&["for-each-ref", "--format=%(refname)", "refs/planwright/candidates"])?;
     for (task, folder) in checkouts {
@@ -128,7 +129,7 @@ fn nothing_is_lost(place: &WorkerFolder, checkouts: &[(String, PathBuf)], came: 
 }
 
 /// Checks that exactly the checkouts without unique work were removed.
-fn is_cleared(place: &WorkerFolder, checkouts: &[(String, PathBuf)], came: &Came) -> Result<(), Wrong> {
+fn is_cleared(place: &WorkerFolder, checkouts: &[(String, PathBuf)], came: &CommandResult) -> Result<(), Wrong> {
     if came.status != Some(0) {
         return Err((Harm::Stuck, came.text.clone()));
     }

@@ -13,7 +13,6 @@ mod mask;
 mod particular;
 mod place;
 mod runs;
-mod samples;
 mod scenarios;
 mod verbs;
 
@@ -45,6 +44,16 @@ pub struct Torture<'s> {
     pub n_workers: usize,
     /// Receives progress messages.
     pub say: &'s (dyn Fn(&str) + Sync),
+}
+
+/// Returns a failure of the folder itself, which is no failure of planwright.
+fn broken(error: std::io::Error) -> Wrong {
+    (Harm::Stuck, format!("the place of the test failed: {error}"))
+}
+
+/// Returns a failure of a command that does not end.
+fn hangs(error: std::io::Error) -> Wrong {
+    (Harm::Stuck, error.to_string())
 }
 
 /// A kind of failure that must never happen.

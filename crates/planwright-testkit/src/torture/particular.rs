@@ -3,8 +3,8 @@
 use planwright_core::dialect::CarrierKind;
 
 use super::FaultScenario;
-use super::samples::{DialectSample, file, samples, words};
 use super::verbs::{Again, VerbCommand};
+use crate::samples::{DialectSample, file, samples, words};
 
 const CLIDO: &str = include_str!("../../samples/clido/workspace/.clido/plans/plan-a1b2c3d4.json");
 const CLIDO_PATH: &str = ".clido/plans/plan-a1b2c3d4.json";

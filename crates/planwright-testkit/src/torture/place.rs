@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use super::verbs::broken;
+use super::broken;
 use super::{Harm, Wrong};
 
 /// The time after which a running process counts as hanging.
@@ -20,7 +20,7 @@ pub(super) struct WorkerFolder {
 
 /// The result of a command.
 #[derive(Clone, Debug)]
-pub(super) struct Came {
+pub(super) struct CommandResult {
     /// None if it was killed.
     pub(super) status: Option<i32>,
     pub(super) text: String,
@@ -81,16 +81,16 @@ impl WorkerFolder {
     }
 
     /// Starts a command of the binary.
-    pub(super) fn begin(&self, args: &[String], variables: &[(&str, String)]) -> io::Result<Going> {
+    pub(super) fn begin(&self, args: &[String], variables: &[(&str, String)]) -> io::Result<RunningCommand> {
         self.begin_into(args, variables, self.output())
     }
 
     /// Starts a command while others run.
-    pub(super) fn begin_aside(&self, args: &[String]) -> io::Result<Going> {
+    pub(super) fn begin_aside(&self, args: &[String]) -> io::Result<RunningCommand> {
         self.begin_into(args, &[], self.base.join("output-aside"))
     }
 
-    fn begin_into(&self, args: &[String], variables: &[(&str, String)], path: PathBuf) -> io::Result<Going> {
+    fn begin_into(&self, args: &[String], variables: &[(&str, String)], path: PathBuf) -> io::Result<RunningCommand> {
         let output = std::fs::File::create(&path)?;
         let child = self
             .command(&self.binary, args)
@@ -98,7 +98,7 @@ impl WorkerFolder {
             .stdout(output.try_clone()?)
             .stderr(output)
             .spawn()?;
-        Ok(Going {
+        Ok(RunningCommand {
             child,
             since: Instant::now(),
             output: path,
@@ -106,7 +106,7 @@ impl WorkerFolder {
     }
 
     /// Runs a command of the binary.
-    pub(super) fn does(&self, args: &[String], variables: &[(&str, String)]) -> io::Result<Came> {
+    pub(super) fn does(&self, args: &[String], variables: &[(&str, String)]) -> io::Result<CommandResult> {
         self.begin(args, variables)?.ends()
     }
 
@@ -266,13 +266,13 @@ fn remove(folder: &Path) -> io::Result<()> {
 }
 
 /// A running command.
-pub(super) struct Going {
+pub(super) struct RunningCommand {
     child: Child,
     since: Instant,
     output: PathBuf,
 }
 
-impl Going {
+impl RunningCommand {
     /// Returns whether it has ended.
     pub(super) fn is_over(&mut self) -> io::Result<bool> {
         Ok(self.child.try_wait()?.is_some())
@@ -290,9 +290,9 @@ impl Going {
     }
 
     /// Waits until it ends. A hanging one is killed, and is an error.
-    pub(super) fn ends(self) -> io::Result<Came> {
+    pub(super) fn ends(self) -> io::Result<CommandResult> {
         match self.ends_within(PATIENCE)? {
-            Came {
+            CommandResult {
                 status: None,
                 text,
                 took,
@@ -302,7 +302,7 @@ impl Going {
     }
 
     /// Waits until it ends, and kills it after a time limit.
-    pub(super) fn ends_within(mut self, patience: Duration) -> io::Result<Came> {
+    pub(super) fn ends_within(mut self, patience: Duration) -> io::Result<CommandResult> {
         let mut pause = Duration::from_micros(500);
         loop {
             let is_late = self.since.elapsed() > patience;
@@ -316,7 +316,7 @@ impl Going {
             };
             if let Some(status) = status {
                 let bytes = std::fs::read(&self.output).unwrap_or_default();
-                return Ok(Came {
+                return Ok(CommandResult {
                     status: status.code(),
                     text: String::from_utf8_lossy(&bytes).into_owned(),
                     took: self.since.elapsed(),
@@ -328,7 +328,7 @@ impl Going {
     }
 
     /// Kills it after a while, unless it has ended, and returns whether it was killed.
-    pub(super) fn dies_after(mut self, moment: Duration) -> io::Result<bool> {
+    pub(super) fn kill_after(mut self, moment: Duration) -> io::Result<bool> {
         std::thread::sleep(moment.saturating_sub(self.since.elapsed()));
         let is_over = self.child.try_wait()?.is_some();
         self.child.kill()?;

@@ -8,10 +8,11 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use super::fault::{BY_HAND, EDITED, Fault, WAS_EDITED};
-use super::place::{Came, WorkerFolder, kill};
-use super::samples::{file, samples, words};
-use super::verbs::{broken, hangs, is_sound, no_panic, states};
+use super::place::{CommandResult, WorkerFolder, kill};
+use super::verbs::{is_sound, no_panic, states};
 use super::{FaultScenario, Harm, Rehearsal, Wrong};
+use super::{broken, hangs};
+use crate::samples::{file, samples, words};
 
 pub(super) const GROUP: &str = "runs";
 
@@ -342,11 +343,11 @@ impl FaultScenario for TortureRun {
 
 impl TortureRun {
     /// Applies the fault. None if it was not reached.
-    fn disturb(&self, place: &WorkerFolder, fault: Fault, at: u64) -> Result<Option<Came>, Wrong> {
+    fn disturb(&self, place: &WorkerFolder, fault: Fault, at: u64) -> Result<Option<CommandResult>, Wrong> {
         if fault == Fault::Random {
             let going = place.begin(&self.command, &self.variables()).map_err(hangs)?;
-            let is_killed = going.dies_after(Duration::from_micros(at)).map_err(broken)?;
-            return Ok(is_killed.then(Came::killed));
+            let is_killed = going.kill_after(Duration::from_micros(at)).map_err(broken)?;
+            return Ok(is_killed.then(CommandResult::killed));
         }
         let variables = self.with_variables(fault.variables(place, at, self.plan));
         let going = place.begin(&self.command, &variables).map_err(hangs)?;
@@ -359,7 +360,7 @@ impl TortureRun {
         Ok(is_struck.then_some(came))
     }
 
-    fn judge(&self, place: &WorkerFolder, seen: &RunBaseline, fault: Fault, came: &Came) -> Result<(), Wrong> {
+    fn judge(&self, place: &WorkerFolder, seen: &RunBaseline, fault: Fault, came: &CommandResult) -> Result<(), Wrong> {
         no_panic(came)?;
         if !fault.is_deadly() && came.status.is_some() {
             is_quiet(place, &format!("it ended by itself\n{}", came.text))?;
@@ -385,8 +386,8 @@ impl TortureRun {
         is_quiet(place, "in the end")
     }
 
-    fn go_on(&self, place: &WorkerFolder) -> Result<Came, Wrong> {
-        let mut last = Came::killed();
+    fn go_on(&self, place: &WorkerFolder) -> Result<CommandResult, Wrong> {
+        let mut last = CommandResult::killed();
         let mut texts = Vec::new();
         for command in &self.after {
             last = place.does(command, &self.variables()).map_err(hangs)?;

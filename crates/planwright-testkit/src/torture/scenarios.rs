@@ -3,10 +3,10 @@
 use planwright_core::dialect::DIALECTS;
 
 use super::clearing::Clearing;
-use super::samples::{DialectSample, file, samples, words};
 use super::verbs::{Again, VerbCommand};
 use super::{FaultScenario, asking, landing, particular, runs};
 use crate::generate::extension;
+use crate::samples::{DialectSample, file, samples, words};
 
 /// The commands that set up a scene.
 type SetupCommands = Vec<Vec<String>>;

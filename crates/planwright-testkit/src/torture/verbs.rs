@@ -4,15 +4,15 @@
 use std::collections::BTreeMap;
 
 use planwright_core::diagnostic::Severity;
-use planwright_core::dialect::{Choice, DiskFacts};
+use planwright_core::dialect::{Choice, DIALECTS, DiskFacts};
 use planwright_core::inspect::inspect;
 use planwright_core::text::SourceText;
 use serde_json::Value;
 
 use super::fault::{BY_HAND, EDITED, Fault};
 use super::mask::mask;
-use super::place::{Came, WorkerFolder};
-use super::{FaultScenario, Harm, Rehearsal, Wrong};
+use super::place::{CommandResult, WorkerFolder};
+use super::{FaultScenario, Harm, Rehearsal, Wrong, broken, hangs};
 
 /// The effect of repeating a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,8 +68,11 @@ const FAULTS: &[Fault] = &[
     Fault::ClockAhead,
 ];
 
-/// rawko's pointer file next to a plan, which planwright keeps up to date.
-const FOLLOWER: &str = ".rawko/current-task.yaml";
+/// Returns whether a file names the active plan of a dialect. planwright keeps it up to date.
+fn is_pointer(name: &str) -> bool {
+    let mut pointers = DIALECTS.iter().filter_map(|dialect| dialect.pointer());
+    pointers.any(|pointer| pointer.place() == name)
+}
 
 /// The folder of proposals.
 const PROPOSALS: &str = ".planwright/proposals/";
@@ -139,11 +142,11 @@ impl FaultScenario for VerbCommand {
         let variables = fault.variables(place, at, &self.plan);
         let came = if fault == Fault::Random {
             let going = place.begin(&self.command, &[]).map_err(hangs)?;
-            let is_killed = going.dies_after(std::time::Duration::from_micros(at)).map_err(broken)?;
+            let is_killed = going.kill_after(std::time::Duration::from_micros(at)).map_err(broken)?;
             if !is_killed {
                 return Ok(false);
             }
-            Came::killed()
+            CommandResult::killed()
         } else {
             let came = place.does(&self.command, &variables).map_err(hangs)?;
             if !place.take_steps().iter().any(|step| step.starts_with('!')) {
@@ -170,7 +173,7 @@ struct FaultTrial<'c> {
 }
 
 impl FaultTrial<'_> {
-    fn judge(&self, came: &Came) -> Result<(), Wrong> {
+    fn judge(&self, came: &CommandResult) -> Result<(), Wrong> {
         no_panic(came)?;
         let now = self.verb.look(self.place)?;
         self.each_file_is_old_or_new(&now, came)?;
@@ -274,7 +277,7 @@ impl FaultTrial<'_> {
         }
     }
 
-    fn each_file_is_old_or_new(&self, now: &WorkspaceView, came: &Came) -> Result<(), Wrong> {
+    fn each_file_is_old_or_new(&self, now: &WorkspaceView, came: &CommandResult) -> Result<(), Wrong> {
         let (before, after) = (&self.seen.before.files, &self.seen.after.files);
         for name in now.files.keys().chain(before.keys()).chain(after.keys()) {
             let text = now.files.get(name);
@@ -330,7 +333,7 @@ impl FaultTrial<'_> {
         let after = &self.seen.after;
         let names = now.files.keys().chain(after.files.keys());
         // It follows the plan, at the latest with its next change.
-        let names = names.filter(|name| *name != FOLLOWER);
+        let names = names.filter(|name| !is_pointer(name));
         // If the process dies before it removes the file of an approved version, the file stays, and no command lists it.
         let is_approval = self.verb.command.first().is_some_and(|word| word == "approve");
         let names = names.filter(|name| !(is_approval && name.starts_with(PROPOSALS)));
@@ -431,10 +434,10 @@ pub(super) fn is_sound(name: &str, text: &str) -> Result<(), Wrong> {
     }
 }
 
-impl Came {
+impl CommandResult {
     /// Returns the result of a killed command.
     pub(super) fn killed() -> Self {
-        Came {
+        CommandResult {
             status: None,
             text: String::new(),
             took: std::time::Duration::ZERO,
@@ -442,18 +445,9 @@ impl Came {
     }
 }
 
-pub(super) fn no_panic(came: &Came) -> Result<(), Wrong> {
+pub(super) fn no_panic(came: &CommandResult) -> Result<(), Wrong> {
     match came.text.contains("panicked at") {
         true => Err((Harm::Stuck, came.text.clone())),
         false => Ok(()),
     }
-}
-
-/// Returns a failure of the folder itself, which is no failure of planwright.
-pub(super) fn broken(error: std::io::Error) -> Wrong {
-    (Harm::Stuck, format!("the place of the test failed: {error}"))
-}
-
-pub(super) fn hangs(error: std::io::Error) -> Wrong {
-    (Harm::Stuck, error.to_string())
 }

@@ -135,12 +135,15 @@ fn later_words(later: &[PastChange]) -> String {
 /// Returns that a change is refused by the plan itself.
 fn problem_failure(found: &FoundPlan, problem: &Problem) -> Failure {
     match problem {
-        Problem::Worse(worse) => {
+        Problem::Regressions(regressions) => {
             let evidence = Evidence {
                 path: found.path.to_string_lossy().into_owned(),
                 source: SourceText::new(""),
                 span: None,
-                findings: worse.iter().map(|worse| without_place(worse, found)).collect(),
+                findings: regressions
+                    .iter()
+                    .map(|regression| without_place(regression, found))
+                    .collect(),
                 drawn: Drawn::Nothing,
             };
             Failure::shown(problem.to_string(), help_of(problem, found), evidence)
@@ -257,13 +260,13 @@ fn is_run(found: &FoundPlan) -> bool {
 }
 
 /// Returns a finding about a text that was never written, without its spans.
-fn without_place(worse: &Diagnostic, found: &FoundPlan) -> Diagnostic {
+fn without_place(regression: &Diagnostic, found: &FoundPlan) -> Diagnostic {
     Diagnostic {
         span: None,
         related: Vec::new(),
         fix: None,
-        help: with_pack(&worse.help, &found.path.to_string_lossy()),
-        ..worse.clone()
+        help: with_pack(&regression.help, &found.path.to_string_lossy()),
+        ..regression.clone()
     }
 }
 

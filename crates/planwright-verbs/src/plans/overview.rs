@@ -99,7 +99,7 @@ pub fn states_in(plan: &Plan) -> &'static str {
     }
 }
 
-/// Returns a reason in a few words.
+/// Returns what a task waits for as a noun, for lists and tables. [`Wait::words`] is the sentence.
 pub fn wait_words(plan: &Plan, wait: Wait) -> String {
     let named = |task_ix: usize| {
         let status = plan.tasks()[task_ix].status;
@@ -111,7 +111,7 @@ pub fn wait_words(plan: &Plan, wait: Wait) -> String {
     };
     match wait {
         Wait::For { task_ix, .. } => named(task_ix),
-        Wait::ForNobody { span } => {
+        Wait::ForUnknown { span } => {
             let written = plan.source().slice(span).trim_matches(['"', '\'']);
             format!(
                 "{} (no such {})",

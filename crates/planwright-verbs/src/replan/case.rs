@@ -174,7 +174,7 @@ impl Case {
         };
         match rewrite(&open, &choice, &version.slots, &clock::now()) {
             Ok(_) => Vec::new(),
-            Err(Problem::Worse(findings)) => findings,
+            Err(Problem::Regressions(findings)) => findings,
             Err(problem) => vec![Diagnostic::of_file(&REFUSED, problem.to_string()).with_help(problem.help())],
         }
     }

@@ -220,7 +220,7 @@ impl Explained<'_> {
             }
             let target = match wait {
                 Wait::For { task_ix, .. } | Wait::ForStage { task_ix } => Some(task_ix),
-                Wait::ForNobody { .. } | Wait::Held => None,
+                Wait::ForUnknown { .. } | Wait::Held => None,
             };
             let repeat = match target {
                 Some(ix) if ix == self.task_ix => WaitRepeat::Cycle,

@@ -113,7 +113,7 @@ fn wait_report(plan: &Plan, wait: Wait) -> WaitReport {
     let (kind, task) = match wait {
         Wait::For { task_ix, .. } => ("task", Some(name(task_ix))),
         Wait::ForStage { task_ix } => ("stage", Some(name(task_ix))),
-        Wait::ForNobody { span } => ("unknown", Some(plan.source().slice(span).trim_matches('"').to_owned())),
+        Wait::ForUnknown { span } => ("unknown", Some(plan.source().slice(span).trim_matches('"').to_owned())),
         Wait::Held => ("held", None),
     };
     let words = wait_words(plan, wait);

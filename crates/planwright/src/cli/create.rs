@@ -32,7 +32,7 @@ pub(super) fn draw_findings(found: &SourceFindings, output: &mut Output) {
         &found.path.to_string_lossy(),
         &found.source,
         &found.findings,
-        FindingsSource::RunState,
+        FindingsSource::OwnReport,
         output.stderr_paint(),
         output.width(),
     );

@@ -96,7 +96,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
 }
 
 fn show(report: &MakePlanReport, output: &mut Output) {
-    let drawn = drawn(&report.findings, FindingsSource::RunState, output);
+    let drawn = drawn(&report.findings, FindingsSource::OwnReport, output);
     if !output.is_quiet() {
         output.note(&drawn);
     }
@@ -112,10 +112,10 @@ fn show(report: &MakePlanReport, output: &mut Output) {
     output.line(&one_line(&report.plan));
 }
 
-fn drawn(found: &SourceFindings, teller: FindingsSource, output: &Output) -> String {
+fn drawn(found: &SourceFindings, origin: FindingsSource, output: &Output) -> String {
     let path = found.path.display().to_string();
     let (paint, width) = (output.stderr_paint(), output.width());
-    findings(&path, &found.source, &found.findings, teller, paint, width)
+    findings(&path, &found.source, &found.findings, origin, paint, width)
 }
 
 /// Prints the next command.

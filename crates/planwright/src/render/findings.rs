@@ -31,7 +31,7 @@ pub(crate) enum FindingsSource {
     /// Another verb, with findings that `check` has as well.
     Other,
     /// A verb that reports its own effects on a plan; no other command can repeat them.
-    RunState,
+    OwnReport,
 }
 
 impl FindingsSource {
@@ -40,7 +40,7 @@ impl FindingsSource {
         match self {
             FindingsSource::Check | FindingsSource::CheckAll => "--all shows them",
             FindingsSource::Other => "`planwright check --all` shows them",
-            FindingsSource::RunState => "--json lists them",
+            FindingsSource::OwnReport => "--json lists them",
         }
     }
 
@@ -88,8 +88,8 @@ pub(crate) fn refusal(
 }
 
 /// Draws the findings of one file. Repeated ones are counted, unless all are requested.
-pub(crate) fn file_findings(found: &FileFindings, teller: FindingsSource, paint: Paint, width: usize) -> String {
-    findings(&found.path, &found.source, &found.findings, teller, paint, width)
+pub(crate) fn file_findings(found: &FileFindings, origin: FindingsSource, paint: Paint, width: usize) -> String {
+    findings(&found.path, &found.source, &found.findings, origin, paint, width)
 }
 
 /// Draws findings in the text of one file.
@@ -97,15 +97,15 @@ pub(crate) fn findings(
     path: &str,
     source: &SourceText,
     diagnostics: &[Diagnostic],
-    teller: FindingsSource,
+    origin: FindingsSource,
     paint: Paint,
     width: usize,
 ) -> String {
     if diagnostics.is_empty() {
         return String::new();
     }
-    let all = teller == FindingsSource::CheckAll;
-    let page = FindingsPage::new(path, source, teller, paint, width);
+    let all = origin == FindingsSource::CheckAll;
+    let page = FindingsPage::new(path, source, origin, paint, width);
     let mut out = String::new();
     let mut shown: HashMap<(&str, Severity), usize> = HashMap::new();
     for diagnostic in diagnostics {
@@ -124,7 +124,7 @@ pub(crate) fn findings(
                 "{} more {} of `{rule}` in {path} ({})",
                 n_shown - MAX_OF_A_RULE,
                 plural(severity, n_shown - MAX_OF_A_RULE),
-                teller.more()
+                origin.more()
             );
             out.push_str(&paint.bold(&line));
             out.push_str("\n\n");
@@ -143,11 +143,11 @@ struct FindingsPage<'a> {
     path: &'a str,
     index: LineIndex<'a>,
     renderer: Renderer,
-    teller: FindingsSource,
+    origin: FindingsSource,
 }
 
 impl<'a> FindingsPage<'a> {
-    fn new(path: &'a str, source: &'a SourceText, teller: FindingsSource, paint: Paint, width: usize) -> Self {
+    fn new(path: &'a str, source: &'a SourceText, origin: FindingsSource, paint: Paint, width: usize) -> Self {
         let renderer = if paint.is_on() {
             Renderer::styled()
         } else {
@@ -157,7 +157,7 @@ impl<'a> FindingsPage<'a> {
             path,
             index: source.line_index(),
             renderer: renderer.term_width(width),
-            teller,
+            origin,
         }
     }
 
@@ -187,7 +187,7 @@ impl<'a> FindingsPage<'a> {
             group = group.element(Level::HELP.message(printable(&diagnostic.help).into_owned()));
         }
         if let Some(fix) = &diagnostic.fix {
-            let how = self.teller.fix(fix.safety, self.path);
+            let how = self.origin.fix(fix.safety, self.path);
             let offer = format!("{} with {how}", printable(&fix.title));
             group = group.element(Level::HELP.with_name(Some("fix")).message(offer));
         }

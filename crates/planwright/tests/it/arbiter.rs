@@ -3,7 +3,7 @@
 use planwright_run::runs::RunEvent;
 use serde_json::{Value, json};
 
-use crate::run::{Came, Workspace, clido, rawko};
+use crate::run::{CommandResult, Workspace, clido, rawko};
 
 /// Two more agents: `judge`, which runs its script, and `other`, which works like `mock`.
 fn with_judge(workspace: &Workspace, run: &str, script: &str) {
@@ -48,7 +48,7 @@ fn takers(workspace: &Workspace) -> String {
     takers.collect::<Vec<_>>().join(", ")
 }
 
-fn lines(came: &Came) -> Vec<&str> {
+fn lines(came: &CommandResult) -> Vec<&str> {
     came.text.lines().collect()
 }
 
@@ -339,7 +339,7 @@ fn costs_of_an_arbiter_count_against_the_budget() {
 }
 
 /// Returns each event as `TYPE stepIndex`.
-fn types(came: &Came) -> Vec<String> {
+fn types(came: &CommandResult) -> Vec<String> {
     let events = came.text.lines().map(|line| {
         let event: Value = serde_json::from_str(line).unwrap_or_else(|error| panic!("{error} in {line}"));
         assert!(line.starts_with("{\"type\":\""), "{line}");

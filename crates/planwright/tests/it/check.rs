@@ -204,7 +204,7 @@ fn check_region(region: &Value) {
 }
 
 #[test]
-fn sarif_is_as_the_standard_wants_it() {
+fn sarif_output_follows_the_standard() {
     let (sandbox, names) = bad_plans();
     let mut args = vec!["check", "--format", "sarif", "gone with spaces é.json"];
     args.extend(names);

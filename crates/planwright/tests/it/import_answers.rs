@@ -381,7 +381,7 @@ fn a_list_that_is_no_list_of_tasks_is_refused_with_the_words_that_say_so() {
 }
 
 #[test]
-fn a_missing_file_to_import_is_a_matter_of_its_path() {
+fn a_missing_file_to_import_suggests_checking_its_path() {
     let sandbox = Sandbox::new();
     let refused = sandbox.run(&["import", "none.md"]).exits(3).stderr;
     assert!(refused.contains("`none.md` does not exist"), "{refused}");

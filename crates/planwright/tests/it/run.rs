@@ -33,14 +33,14 @@ pub(crate) struct Workspace {
 }
 
 /// A command that runs during the test.
-pub(crate) struct Going {
+pub(crate) struct RunningCommand {
     child: Option<Child>,
     output: PathBuf,
 }
 
 /// The result of a command.
 #[derive(Debug)]
-pub(crate) struct Came {
+pub(crate) struct CommandResult {
     pub(crate) status: Option<i32>,
     pub(crate) text: String,
 }
@@ -215,7 +215,7 @@ impl Workspace {
     }
 
     /// Begins a command of the binary.
-    pub(crate) fn begin(&self, args: &[&str]) -> Going {
+    pub(crate) fn begin(&self, args: &[&str]) -> RunningCommand {
         static NUMBER: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
         let number = NUMBER.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         let output = self.aside(&format!("output-{number}"));
@@ -223,24 +223,24 @@ impl Workspace {
         let mut command = self.command(env!("CARGO_BIN_EXE_planwright"), args);
         command.stdout(file.try_clone().expect("a file")).stderr(file);
         let child = command.spawn().expect("the binary was built");
-        Going {
+        RunningCommand {
             child: Some(child),
             output,
         }
     }
 
     /// Does a command of the binary.
-    pub(crate) fn does(&self, args: &[&str]) -> Came {
+    pub(crate) fn does(&self, args: &[&str]) -> CommandResult {
         self.begin(args).ends()
     }
 
     /// Runs the plan to its end.
-    pub(crate) fn runs(&self, args: &[&str]) -> Came {
+    pub(crate) fn runs(&self, args: &[&str]) -> CommandResult {
         self.begins(args).ends()
     }
 
     /// Begins to run the plan.
-    pub(crate) fn begins(&self, args: &[&str]) -> Going {
+    pub(crate) fn begins(&self, args: &[&str]) -> RunningCommand {
         let args: Vec<&str> = ["run", &self.plan].iter().chain(args).copied().collect();
         self.begin(&args)
     }
@@ -404,7 +404,7 @@ fn signal(pid: u32, name: &str) {
         .status();
 }
 
-impl Going {
+impl RunningCommand {
     pub(crate) fn pid(&self) -> u32 {
         self.child.as_ref().expect("it goes on").id()
     }
@@ -428,7 +428,7 @@ impl Going {
 
     /// Waits until it ends.
     #[track_caller]
-    pub(crate) fn ends(mut self) -> Came {
+    pub(crate) fn ends(mut self) -> CommandResult {
         let since = Instant::now();
         while !self.is_over() {
             let text = || std::fs::read_to_string(&self.output).unwrap_or_default();
@@ -438,14 +438,14 @@ impl Going {
         let mut child = self.child.take().expect("it goes on");
         let text = std::fs::read_to_string(&self.output).unwrap_or_default();
         assert!(!text.contains("panicked at"), "{text}");
-        Came {
+        CommandResult {
             status: child.wait().expect("it was started").code(),
             text,
         }
     }
 }
 
-impl Drop for Going {
+impl Drop for RunningCommand {
     fn drop(&mut self) {
         if let Some(child) = &mut self.child {
             let _ = child.kill();
@@ -454,7 +454,7 @@ impl Drop for Going {
     }
 }
 
-impl Came {
+impl CommandResult {
     /// Returns what it printed as JSON.
     #[track_caller]
     pub(crate) fn as_json(&self) -> Value {
@@ -463,14 +463,14 @@ impl Came {
 
     /// Checks the exit status.
     #[track_caller]
-    pub(crate) fn exits(self, status: i32) -> Came {
+    pub(crate) fn exits(self, status: i32) -> CommandResult {
         assert_eq!(self.status, Some(status), "{}", self.text);
         self
     }
 
     /// Checks that the output contains a text, ignoring line breaks.
     #[track_caller]
-    pub(crate) fn says(self, text: &str) -> Came {
+    pub(crate) fn says(self, text: &str) -> CommandResult {
         let folded = self.text.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(folded.contains(text), "`{text}` in\n{}", self.text);
         self

@@ -1,9 +1,9 @@
 //! Other processes during a run: a second run, hand edits, broken files, requests from another terminal.
 
-use crate::run::{Going, Workspace, clido, rawko};
+use crate::run::{RunningCommand, Workspace, clido, rawko};
 
 /// Begins a run whose task `a` waits for `go`.
-fn busy(tasks: &[&str]) -> (Workspace, Going) {
+fn busy(tasks: &[&str]) -> (Workspace, RunningCommand) {
     let workspace = Workspace::new(
         ("plan.json", &clido(tasks)),
         "[ $task = a ] && awaits go\nsays done made-$task",
@@ -330,7 +330,7 @@ fn unknown_requests_are_ignored() {
 const CELLAR: &str = ".rawko/plans/plan-20260501-cellar.yaml";
 
 /// Begins a run of a rawko plan whose first step waits for `go`.
-fn cellar(steps: &[&str]) -> (Workspace, Going) {
+fn cellar(steps: &[&str]) -> (Workspace, RunningCommand) {
     let workspace = Workspace::new(
         (CELLAR, &rawko(steps)),
         "grep -m1 -o 'Sweep\\|Mop\\|Dry\\|Air' >> \"$ASIDE/said\"; [ $(wc -l < \"$ASIDE/said\") = 1 ] && awaits go\nsays done",

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use planwright_run::clock::milliseconds_of;
 use planwright_run::runs::{AttemptEndRecord, RunEvent, RunRecord};
 
-use crate::run::{Came, Going, Workspace, clido};
+use crate::run::{CommandResult, RunningCommand, Workspace, clido};
 
 /// A day takes half a minute. A delay of about a second in the test is an hour of the run.
 const RATE: u64 = 2_880;
@@ -55,7 +55,7 @@ fn configure(workspace: &Workspace, more: &str) {
 
 /// Waits for the end of a run, and returns how many kilobytes of memory it had at each look.
 #[track_caller]
-fn watch(mut run: Going) -> (Came, Vec<u64>) {
+fn watch(mut run: RunningCommand) -> (CommandResult, Vec<u64>) {
     let began = Instant::now();
     let mut sizes = Vec::new();
     while !run.is_over() {

@@ -317,7 +317,7 @@ fn an_agent_that_marks_its_own_task_as_done_does_not_get_around_verification() {
 }
 
 #[test]
-fn an_agent_that_marks_its_own_task_as_done_and_is_right_has_done_it() {
+fn a_task_marked_as_done_by_its_agent_is_done_if_verification_passes() {
     let workspace = Workspace::new(
         ("tasks.json", &aimi(1, &["1", "2 1"])),
         "n=0; while ! grep -q in_progress tasks.json && [ $n -lt 500 ]; do sleep 0.01; n=$((n + 1)); done; sed -i \

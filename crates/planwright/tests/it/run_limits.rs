@@ -4,7 +4,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use planwright_run::runs::{AttemptEndRecord, RunEvent};
 
-use crate::run::{Came, Workspace, clido};
+use crate::run::{CommandResult, Workspace, clido};
 
 /// The final messages of agents with the output format of claude.
 const WORDS: &str = r#"
@@ -333,7 +333,7 @@ fn a_task_over_its_time_fails() {
 
 /// Checks that a run has ended because a budget was spent.
 #[track_caller]
-fn stopped_by(workspace: &Workspace, came: Came, setting: &str) {
+fn stopped_by(workspace: &Workspace, came: CommandResult, setting: &str) {
     came.says(&format!("(run.budget.{setting})"));
     let ended = workspace.ended();
     assert_eq!(ended.standing.as_str(), "stopped");

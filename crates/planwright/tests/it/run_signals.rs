@@ -1,9 +1,9 @@
 //! Ctrl-C once, twice and three times, and SIGTERM: nothing new starts, no process is left, and the next run resumes.
 
-use crate::run::{Going, Workspace, aimi, clido, rawko};
+use crate::run::{RunningCommand, Workspace, aimi, clido, rawko};
 
 /// Begins a run whose first task waits for `go`, with processes in sessions of their own.
-fn busy(plan: (&str, &str)) -> (Workspace, Going) {
+fn busy(plan: (&str, &str)) -> (Workspace, RunningCommand) {
     let workspace = Workspace::new(plan, "setsid sleep 60 & sleep 60 & awaits go; kill $!; says done made");
     let run = workspace.begins(&[]);
     workspace.until_begun(1);

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::planning::planner;
-use crate::run::{Came, Workspace, aimi, clido};
+use crate::run::{CommandResult, Workspace, aimi, clido};
 
 /// A secret of the environment that may be part of the name of a file.
 const PLAIN: &str = "correct-horse-battery";
@@ -47,7 +47,7 @@ fn leaky(plan: &str, script: &str) -> Workspace {
 
 /// Searches for the secrets in everything that planwright wrote and prints.
 #[track_caller]
-fn tells_none(workspace: &Workspace, came: &Came) {
+fn tells_none(workspace: &Workspace, came: &CommandResult) {
     let state = files_below(&workspace.root().join(".planwright")).into_iter();
     let mut told: Vec<(String, String)> = state
         .chain([workspace.root().join("plan.json")])
@@ -77,7 +77,7 @@ fn tells_none(workspace: &Workspace, came: &Came) {
 }
 
 #[track_caller]
-fn runs(script: &str) -> (Workspace, Came) {
+fn runs(script: &str) -> (Workspace, CommandResult) {
     let workspace = leaky(&clido(&["a", "b a"]), script);
     let came = workspace.runs(&[]);
     tells_none(&workspace, &came);

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::plans;
-use crate::run::{Came, Workspace};
+use crate::run::{CommandResult, Workspace};
 
 const PLAN: &str = "docs/plans/photos.md";
 const PACK: &str = "docs/tasks/2026-05-11-001-feat-photos-tasks.md";
@@ -37,7 +37,7 @@ fn workspace(script: &str, answer: &str) -> Workspace {
 }
 
 #[track_caller]
-fn derives(workspace: &Workspace, more: &[&str]) -> Came {
+fn derives(workspace: &Workspace, more: &[&str]) -> CommandResult {
     let args: Vec<&str> = ["tasks", "derive", PLAN, "--out", PACK]
         .iter()
         .chain(more)
@@ -46,7 +46,7 @@ fn derives(workspace: &Workspace, more: &[&str]) -> Came {
     workspace.does(&args).exits(0)
 }
 
-fn json_of(came: &Came) -> Value {
+fn json_of(came: &CommandResult) -> Value {
     serde_json::from_str(&came.text).unwrap_or_else(|error| panic!("{error} in {}", came.text))
 }
 

@@ -53,16 +53,16 @@ pub(crate) fn run(n_tasks: usize) -> anyhow::Result<Table> {
     );
     for dialect in DIALECTS {
         let own = dialect.name();
-        let path = match generate::extension(*dialect) {
-            "md" => dialect.new_place(None, "2026-04-26", "generated"),
-            extension => format!("plan.{extension}"),
-        };
+        let path = dialect.new_place(Some("plan-a1b2c3d4"), "2026-04-26", "generated");
         let name = path.as_str();
         let check = |n: usize| with_plan(*dialect, name, n, &["check", "--quiet", name]);
         compare(&mut table, &format!("check {own}"), n_tasks, &check)?;
         let start = |n: usize| with_plan(*dialect, name, n, &["next", "--start", "--quiet", name]);
         compare(&mut table, &format!("next --start {own}"), n_tasks, &start)?;
-        let target = if own == "clido" { "aimi" } else { "clido" };
+        let other = DIALECTS
+            .iter()
+            .find(|other| other.name() != own && other.writer().is_some());
+        let target = other.context("there is no other dialect")?.name();
         let command = ["convert", name, "--to", target, "--out", "converted.json", "--quiet"];
         let convert = |n: usize| with_plan(*dialect, name, n, &command);
         compare(&mut table, &format!("convert {own} to {target}"), n_tasks, &convert)?;

@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn the_odd_task_is_odd_and_still_sound() {
+    fn the_odd_task_has_unusual_values_and_is_valid() {
         let graph = graph();
         let number = graph.ready()[0];
         let graph = graph.odd(number);

@@ -7,7 +7,8 @@ use crate::diagnostic::{Diagnostic, Replacement, Severity};
 use crate::document::{NodeKind, NodeRef, Parsed, Style, yaml};
 use crate::text::{SourceText, Span, visible};
 
-/// Returns the span of JSON inside prose or a code fence, found as clido finds it; none if the text is only JSON.
+/// Returns the span of JSON inside prose or a code fence; none if the text is only JSON. Not `outline/json_in_text`, which reads the best
+/// plan of an answer: this is clido's rule, and the same part must be read.
 pub(super) fn json_in_prose(source: &SourceText) -> Option<Span> {
     let start = source.bom_len();
     let text = &source.as_str()[start..];
@@ -51,7 +52,7 @@ pub(super) fn prose_finding(parsed: &Parsed, inside: Span, choice: &Choice<'_>, 
     let diagnostic = Diagnostic::new(
         &PLAN_IN_PROSE,
         Span::new(inside.start as usize, inside.start as usize + first),
-        "the plan stands inside other text",
+        "the plan is inside other text",
     );
     let diagnostic = if dialect.reads_prose() {
         diagnostic

@@ -230,7 +230,7 @@ fn task_state(task: &mut DraftTask, task_ix: usize, report: &mut WriterReport) -
     let status = match &task.state {
         DraftState::Blocked(reason) => PlainValue::Object(vec![member("Blocked", text(reason.as_str()))]),
         DraftState::Pending if task.held => {
-            report.changed(Some(task_ix), "status", "it is to be left out, which is now its status");
+            report.changed(Some(task_ix), "status", "the mark to skip it is now its status");
             text(LIFECYCLE.words[4])
         }
         state => text(state.word(&LIFECYCLE.words)),

@@ -275,7 +275,7 @@ fn plan_status(history: &RequestHistory<'_>) -> Option<&'static str> {
 /// Returns why a plan cannot be changed.
 fn refuses(plan: &Plan) -> Option<(&'static str, &'static str)> {
     (plan.form == "minimal").then_some((
-        "this is an import form, which is not worked on: it has no ids and no states",
+        "an import form cannot be run: it has no ids and no states",
         "make it a plan first: `planwright import FILE`",
     ))
 }
@@ -304,7 +304,7 @@ pub(super) fn refuses_work(plan: &Plan) -> Option<RunRefusal> {
         ))),
         Some("Cancelled") => Some(RunRefusal::never((
             "the plan was cancelled",
-            "`planwright undo` takes back the last change",
+            "`planwright undo` reverts the last change",
         ))),
         _ => unapproved(
             "the plan is a draft that is not approved",

@@ -40,10 +40,7 @@ pub(super) fn refuse(span: Span, message: String) -> CannotFollow {
 
 /// Returns the message for a task that is mentioned among the cards, but has none.
 pub(super) fn stray_message(task: &str) -> String {
-    format!(
-        "`{}` is named among the cards in a way that is not understood",
-        visible(task)
-    )
+    format!("the cards mention `{}` in a form that cannot be read", visible(task))
 }
 
 impl<'a> CardEditor<'a> {
@@ -127,7 +124,7 @@ impl<'a> CardEditor<'a> {
         }
         if !field.agrees(self.source, old) {
             let (name, task) = (field.name, visible(&card.task));
-            let message = format!("the card of `{task}` and the contract do not say the same of `{name}`");
+            let message = format!("the card of `{task}` and the contract differ in `{name}`");
             return Err(refuse(field.name_span, message));
         }
         edits.push(self.set_field(card, field, new));
@@ -358,7 +355,7 @@ impl<'a> CardEditor<'a> {
         for pair in cards[first..=last].windows(2) {
             if pair[0].span.end != pair[1].span.start {
                 let span = Span::new(pair[0].span.end as usize, pair[1].span.start as usize);
-                let message = "the cards cannot change places, as something else stands between them".to_owned();
+                let message = "cannot reorder the cards: other text is between them".to_owned();
                 return Err(refuse(Span::at(span.start as usize), message));
             }
         }

@@ -163,7 +163,7 @@ impl<'a> CardComparison<'a> {
         };
         for row in &self.contract.rows {
             if let Some(span) = row.id.as_deref().and_then(|id| self.cards.stray_mention(id)) {
-                let message = "the tasks are named among the cards in a way that is not understood".to_owned();
+                let message = "the cards mention the tasks in a form that cannot be read".to_owned();
                 return Err(refuse(span, message));
             }
         }

@@ -30,10 +30,15 @@ pub(super) fn follow_up(edited: &TaskListEdit<'_>) -> Result<Followed, CannotFol
     let patches = step.wave_patches(&mut notes)?;
     let contract = patch::patch_parsed(&new.fence.document, &patches).map_err(|refusal| CannotFollow {
         span: old.waves_span,
-        message: format!("the waves cannot follow: {refusal}"),
+        message: format!("cannot update the waves: {refusal}"),
         help: "fix the contract by hand; `planwright check` shows where".to_owned(),
     })?;
-    let wrong = || refuse(old.fence.document.extent(), "the contract came out wrong".to_owned());
+    let wrong = || {
+        refuse(
+            old.fence.document.extent(),
+            "the new contract cannot be read".to_owned(),
+        )
+    };
     step.follow_cards(&PackContract::of(contract).ok_or_else(wrong)?, notes)
 }
 
@@ -59,7 +64,7 @@ impl ContractEdit<'_> {
                 return Err(CannotFollow {
                     span: row.span,
                     message: format!(
-                        "two tasks are called `{}`, and waves and cards know them by nothing else",
+                        "two tasks have the id `{}`, by which waves and cards name them",
                         visible(id)
                     ),
                     help: "give each task an id of its own by hand first".to_owned(),
@@ -80,7 +85,7 @@ impl ContractEdit<'_> {
         self.place_cards(&editor, new, &mut edits, &mut notes)?;
         let text = editor.apply(&edits)?;
         if PackContract::parse(&text).is_none_or(|written| written.text() != new.text()) {
-            let message = "the cards cannot follow without touching the contract".to_owned();
+            let message = "cannot update the cards without changing the contract".to_owned();
             return Err(refuse(cards.body, message));
         }
         self.verify(&editor, new, &text)?;
@@ -104,8 +109,8 @@ impl ContractEdit<'_> {
             None => Ok(()),
             Some(card) => Err(CannotFollow {
                 span: card.id,
-                message: format!("there is a card of `{}` already, but no such task", visible(&card.task)),
-                help: "take the card out by hand, or choose another id".to_owned(),
+                message: format!("a card of `{}` already exists, but no such task", visible(&card.task)),
+                help: "remove the card by hand, or choose another id".to_owned(),
             }),
         }
     }
@@ -168,7 +173,7 @@ impl ContractEdit<'_> {
         let places: HashMap<u32, usize> = editor.cards.cards.iter().map(|card| card.span.start).zip(0..).collect();
         let is_in_order = old_order.is_sorted() && old_order.len() == places.len();
         if !is_in_order {
-            let words = "the cards have an order of their own, and keep it".to_owned();
+            let words = "the cards keep their order, which differs from that of the tasks".to_owned();
             notes.push(Note::Happened(words));
             return Ok(());
         }

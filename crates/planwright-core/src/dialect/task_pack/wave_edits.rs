@@ -139,7 +139,7 @@ impl ContractEdit<'_> {
         CannotFollow {
             span: self.old.waves_span,
             message: format!(
-                "task `{task}` would need a wave after `{}`, and nothing says what to call it",
+                "task `{task}` needs a wave after `{}`, and the name of that wave is unknown",
                 visible(last)
             ),
             help: match is_new {
@@ -303,7 +303,7 @@ impl Arrangement<'_> {
         let coming: Vec<usize> = arriving.iter().copied().filter(|ix| !staying.contains(ix)).collect();
         if coming.is_empty() && !members.is_empty() && members.iter().all(|member| *member == WaveMember::Leaves) {
             notes.push(happened(format!(
-                "wave {} has no task left, and goes",
+                "wave {} has no task left, and is removed",
                 visible(&wave.name)
             )));
             patches.push(Patch::RemoveElement { array: list(), index });

@@ -6,7 +6,7 @@ use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use planwright_core::agent::{AttemptEnd, Conclusion, Usage, VerdictSource};
+use planwright_core::agent::{AttemptEnd, CombinedVerdict, Usage, VerdictSource};
 use planwright_core::plan::{State, Task, Verb};
 use planwright_core::prompt::{DEFAULT_MAX_BYTES, Prompt, PromptContext};
 use planwright_core::schedule::ScheduleEvent;
@@ -181,7 +181,7 @@ impl RunLoop<'_> {
         };
         self.remark(Some(attempt.task), text)?;
         self.happened(ScheduleEvent::Started { task: attempt.task });
-        let conclusion = Conclusion {
+        let conclusion = CombinedVerdict {
             end: AttemptEnd::Done,
             basis: VerdictSource::ResultFile,
             output: unlanded.output,

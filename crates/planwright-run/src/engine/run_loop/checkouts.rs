@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use planwright_core::agent::Conclusion;
+use planwright_core::agent::CombinedVerdict;
 use planwright_core::plan::{Field, Plan};
 use planwright_core::text::visible;
 
@@ -224,7 +224,7 @@ impl RunLoop<'_> {
     pub(super) fn is_unchanged(
         &self,
         attempt: &RunningAttempt,
-        conclusion: &Conclusion,
+        conclusion: &CombinedVerdict,
         candidate: Option<&Candidate>,
     ) -> bool {
         let without_git = |before: &FolderPrint| self.folder_print().is_some_and(|now| now == *before);
@@ -240,7 +240,7 @@ impl RunLoop<'_> {
     pub(super) fn gather(
         &mut self,
         attempt: &RunningAttempt,
-        conclusion: &mut Conclusion,
+        conclusion: &mut CombinedVerdict,
     ) -> Result<Option<Candidate>, String> {
         if attempt.location.checkout.is_some() {
             let named = self.named_files(attempt, conclusion);
@@ -318,7 +318,7 @@ impl RunLoop<'_> {
     }
 
     /// Returns the files that must land: those that the task names and those that its agent reports.
-    fn named_files(&self, attempt: &RunningAttempt, conclusion: &Conclusion) -> Vec<String> {
+    fn named_files(&self, attempt: &RunningAttempt, conclusion: &CombinedVerdict) -> Vec<String> {
         let mut named = self.files_of(attempt.task);
         named.extend(conclusion.affected_files.iter().cloned());
         named.retain(|path| !Path::new(path).is_absolute() && !path.split('/').any(|part| part == ".."));
@@ -398,7 +398,7 @@ impl RunLoop<'_> {
     pub(super) fn look_for_drift(
         &mut self,
         attempt: &RunningAttempt,
-        conclusion: &Conclusion,
+        conclusion: &CombinedVerdict,
     ) -> Result<Option<String>, RunError> {
         let plan = self.snapshot.plan();
         let Some(task) = plan.tasks().get(attempt.task as usize) else {

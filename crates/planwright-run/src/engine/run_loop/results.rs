@@ -1,6 +1,6 @@
 //! Handles the end of an attempt for the schedule and the plan file: done, failed, stopped or interrupted.
 
-use planwright_core::agent::Conclusion;
+use planwright_core::agent::CombinedVerdict;
 use planwright_core::edit::WorkReport;
 use planwright_core::plan::{State, Verb};
 use planwright_core::schedule::{Phase, ScheduleEvent};
@@ -246,7 +246,7 @@ impl RunLoop<'_> {
     pub(super) fn interrupted(
         &mut self,
         mut attempt: RunningAttempt,
-        known: Option<(&EndedProcess, &Conclusion)>,
+        known: Option<(&EndedProcess, &CombinedVerdict)>,
     ) -> Result<(), RunError> {
         let task = attempt.task;
         self.attempts.free_slot(&attempt);
@@ -303,7 +303,7 @@ pub(super) fn finished(
     outcome: Outcome,
     why: Option<&str>,
     ended: &EndedProcess,
-    conclusion: &Conclusion,
+    conclusion: &CombinedVerdict,
 ) -> AttemptEndRecord {
     let output = conclusion.output.trim();
     let exit = match ended.exit {

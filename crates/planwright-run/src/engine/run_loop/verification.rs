@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use planwright_core::agent::Conclusion;
+use planwright_core::agent::CombinedVerdict;
 
 use super::super::RunError;
 use super::super::attempt::{AgentEndReason, AttemptCheck, AttemptPhase, RunningAttempt, mark_of_attempt};
@@ -21,7 +21,7 @@ impl RunLoop<'_> {
     pub(super) fn verify(
         &mut self,
         attempt: RunningAttempt,
-        conclusion: Conclusion,
+        conclusion: CombinedVerdict,
         candidate: Option<Candidate>,
     ) -> Result<(), RunError> {
         let checks = self.checks_of(attempt.task, &attempt.name);

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use planwright_core::agent::{AgentEvent, AttemptEnd, Conclusion};
+use planwright_core::agent::{AgentEvent, AttemptEnd, CombinedVerdict};
 use planwright_core::edit::ToolCall;
 
 use super::super::RunError;
@@ -149,7 +149,7 @@ impl RunLoop<'_> {
         &mut self,
         mut attempt: RunningAttempt,
         ended: &EndedProcess,
-        mut conclusion: Conclusion,
+        mut conclusion: CombinedVerdict,
     ) -> Result<(), RunError> {
         if let Some(error) = &ended.log_error {
             let text = format!("the end of its output is not in its log: {error}");
@@ -198,7 +198,7 @@ impl RunLoop<'_> {
     fn inspect_work(
         &mut self,
         attempt: &mut RunningAttempt,
-        conclusion: &mut Conclusion,
+        conclusion: &mut CombinedVerdict,
     ) -> Result<Option<Candidate>, RunError> {
         let mut candidate = None;
         match self.gather(attempt, conclusion) {
@@ -249,7 +249,12 @@ impl RunLoop<'_> {
         }
     }
 
-    fn verdict(&mut self, attempt: &RunningAttempt, ended: &EndedProcess, conclusion: &Conclusion) -> AttemptVerdict {
+    fn verdict(
+        &mut self,
+        attempt: &RunningAttempt,
+        ended: &EndedProcess,
+        conclusion: &CombinedVerdict,
+    ) -> AttemptVerdict {
         match (&attempt.ending, &conclusion.end) {
             (Some(AgentEndReason::Interrupted | AgentEndReason::TakenAway), _) => AttemptVerdict::Interrupted,
             (Some(AgentEndReason::RateLimited { wait, why }), _) => AttemptVerdict::RateLimited {
@@ -276,7 +281,7 @@ impl RunLoop<'_> {
         &mut self,
         attempt: RunningAttempt,
         ended: &EndedProcess,
-        conclusion: Conclusion,
+        conclusion: CombinedVerdict,
         verdict: AttemptVerdict,
         candidate: Option<Candidate>,
     ) -> Result<(), RunError> {
@@ -358,7 +363,7 @@ pub(super) fn processes(n: usize) -> String {
     }
 }
 
-fn spent_by(ended: &EndedProcess, conclusion: &Conclusion) -> Spent {
+fn spent_by(ended: &EndedProcess, conclusion: &CombinedVerdict) -> Spent {
     let mut spent = Spent::default();
     spent.pay(conclusion.usage.cost_usd, conclusion.usage.tokens());
     spent.pass(u64::try_from(clock::shown(ended.duration).as_millis()).unwrap_or(u64::MAX));

@@ -4,11 +4,12 @@
 use super::super::fault::{Fault, WITH_GIT};
 use super::super::place::{WorkerFolder, kill};
 use super::super::runs::{BRANCH, begun, is_quiet, ledger};
-use super::super::samples::words;
-use super::super::verbs::{broken, hangs, states};
+use super::super::verbs::states;
 use super::super::{FaultScenario, Harm, Rehearsal, Wrong};
+use super::super::{broken, hangs};
 use super::judge::{UserView, landed_trees_are_verified, nothing_is_left};
 use super::{GROUP, PLAN, Struck, clock, continue_with_operator, git, set_up, strike};
+use crate::samples::words;
 
 /// Many files, so that git is often killed in the middle of them: new ones, a removed folder, and a file in place of a folder.
 const MANY: &str = "mkdir -p many/deep; for i in 1 2 3 4 5 6 7 8 9; do for j in 1 2 3 4 5 6 7 8 9; do echo $i$j > many/deep/$i$j; done; \

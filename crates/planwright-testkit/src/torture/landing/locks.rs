@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use super::super::Wrong;
+use super::super::broken;
 use super::super::chance::Chance;
 use super::super::place::WorkerFolder;
 use super::super::runs::BRANCH;
-use super::super::verbs::broken;
 
 /// The largest number of locks that are left at once.
 const MAX_LOCKS: usize = 3;

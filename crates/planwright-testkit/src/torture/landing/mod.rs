@@ -11,11 +11,12 @@ use std::time::{Duration, SystemTime};
 
 use super::chance::Chance;
 use super::fault::{Fault, WITH_GIT};
-use super::place::{Came, WorkerFolder, kill};
+use super::place::{CommandResult, WorkerFolder, kill};
 use super::runs::{BRANCH, clido, is_quiet};
-use super::samples::words;
-use super::verbs::{broken, hangs, no_panic, states};
+use super::verbs::{no_panic, states};
 use super::{FaultScenario, Harm, Rehearsal, Wrong};
+use super::{broken, hangs};
+use crate::samples::words;
 use judge::{DurableWork, UserView};
 
 pub(super) const GROUP: &str = "landing";
@@ -236,7 +237,7 @@ impl LandingRun {
 
 /// The result of a fault.
 struct Struck {
-    came: Came,
+    came: CommandResult,
     /// The locks that were planted.
     planted: Vec<String>,
 }
@@ -261,8 +262,8 @@ fn strike(place: &WorkerFolder, command: &[String], fault: Fault, at: u64) -> Re
 }
 
 /// Runs until the end, like an operator who only removes the locks in the repository that the run names.
-fn continue_with_operator(place: &WorkerFolder, command: &[String]) -> Result<Came, Wrong> {
-    let mut last = Came::killed();
+fn continue_with_operator(place: &WorkerFolder, command: &[String]) -> Result<CommandResult, Wrong> {
+    let mut last = CommandResult::killed();
     for _ in 0..MAX_STARTS {
         let mut n_removed = 0;
         let stale = locks::Stale::of(place);

@@ -4,13 +4,14 @@ use std::time::Duration;
 
 use super::super::chance::Chance;
 use super::super::fault::Fault;
-use super::super::place::{Going, WorkerFolder, kill};
+use super::super::place::{RunningCommand, WorkerFolder, kill};
 use super::super::runs::{BRANCH, is_quiet, kinds};
-use super::super::samples::words;
-use super::super::verbs::{broken, hangs, no_panic, states};
+use super::super::verbs::{no_panic, states};
 use super::super::{FaultScenario, Harm, Rehearsal, Wrong};
+use super::super::{broken, hangs};
 use super::judge::{self, UserView};
 use super::{PLAN, USERS, clock, git, set_up};
+use crate::samples::words;
 
 /// The longest pause of the user between two operations.
 const MAX_PAUSE: usize = 60;
@@ -108,7 +109,7 @@ struct User<'p> {
 }
 
 impl User<'_> {
-    fn works_during(&mut self, going: &mut Going) -> Result<(), Wrong> {
+    fn works_during(&mut self, going: &mut RunningCommand) -> Result<(), Wrong> {
         while !going.is_over().map_err(broken)? {
             if going.elapsed() > PATIENCE {
                 return Err((Harm::Stuck, "the run does not end".to_owned()));

@@ -56,7 +56,7 @@ fn draw_drift(report: &CardsReport, output: &mut Output) {
         &found.path.to_string_lossy(),
         &found.source,
         &found.findings,
-        FindingsSource::RunState,
+        FindingsSource::OwnReport,
         output.paint(),
         output.width(),
     ));

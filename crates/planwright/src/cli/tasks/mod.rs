@@ -70,7 +70,7 @@ fn draw_warnings(found: &SourceFindings, output: &mut Output) {
         &found.path.to_string_lossy(),
         &found.source,
         &found.findings,
-        FindingsSource::RunState,
+        FindingsSource::OwnReport,
         output.stderr_paint(),
         output.width(),
     );

@@ -1,34 +1,34 @@
 //! Tests of the live display on a terminal, frame after frame.
 
+use super::fake_terminal::FakeTerminal;
 use super::samples::{Screen, Tape, at, setting};
-use super::stage::Stage;
 use crate::render::run::{ScreenSize, Watcher as _, suits_live};
 
 fn plain_lines(tape: &Tape) -> String {
-    let stage = Stage::new(80, 24);
-    let mut plain = stage.plain(setting(12));
+    let terminal = FakeTerminal::new(80, 24);
+    let mut plain = terminal.plain(setting(12));
     tape.records.iter().for_each(|record| plain.event(record));
-    stage.out.taken()
+    terminal.out.taken()
 }
 
 /// Draws a run on a terminal, with output and ticks in between, and returns the final screen.
 fn live_screen(tape: &Tape, columns: usize, rows: usize) -> String {
-    let stage = Stage::new(columns, rows);
-    let mut live = stage.live(setting(12));
+    let terminal = FakeTerminal::new(columns, rows);
+    let mut live = terminal.live(setting(12));
     let mut screen = Screen::new(columns, rows);
     for record in &tape.records {
-        stage.go_to(record);
+        terminal.go_to(record);
         live.event(record);
         for n in 0..3 {
             live.line("T005", &format!("line {n} of {}", "x".repeat(200)));
-            stage.now.set(stage.now.get() + 150);
+            terminal.now.set(terminal.now.get() + 150);
             live.tick();
-            screen.take(&stage.out.taken());
+            screen.take(&terminal.out.taken());
             assert!(screen.is_as_before());
         }
     }
     drop(live);
-    screen.take(&stage.out.taken());
+    screen.take(&terminal.out.taken());
     screen.text()
 }
 
@@ -47,50 +47,50 @@ fn the_live_display_prints_the_same_lines_as_plain_output() {
 
 #[test]
 fn frames_do_not_come_too_fast() {
-    let stage = Stage::new(80, 24);
-    let mut live = stage.live(setting(12));
+    let terminal = FakeTerminal::new(80, 24);
+    let mut live = terminal.live(setting(12));
     let tape = Tape::busy();
     live.event(&tape.records[0]);
-    assert!(stage.out.taken().contains("the run begins"));
+    assert!(terminal.out.taken().contains("the run begins"));
     tape.records[1..].iter().for_each(|record| live.event(record));
-    stage.now.set(at(0) + 99);
+    terminal.now.set(at(0) + 99);
     live.tick();
-    assert_eq!(stage.out.taken(), "");
-    stage.now.set(at(0) + 100);
+    assert_eq!(terminal.out.taken(), "");
+    terminal.now.set(at(0) + 100);
     live.tick();
-    let drawn = stage.out.taken();
+    let drawn = terminal.out.taken();
     assert!(
         drawn.contains("T001") && drawn.matches("\u{1b}[?2026h").count() == 1,
         "{drawn}"
     );
     // A clock that was set back must not stop the display.
-    stage.now.set(at(0));
+    terminal.now.set(at(0));
     live.tick();
-    assert_ne!(stage.out.taken(), "");
+    assert_ne!(terminal.out.taken(), "");
 }
 
 #[test]
 fn an_interrupt_is_shown_at_once() {
-    let stage = Stage::new(80, 24);
-    let mut live = stage.live(setting(12));
+    let terminal = FakeTerminal::new(80, 24);
+    let mut live = terminal.live(setting(12));
     Tape::busy().records.iter().for_each(|record| live.event(record));
-    stage.now.set(at(300));
+    terminal.now.set(at(300));
     live.interrupted(1);
-    assert!(stage.out.taken().contains("Ctrl-C again ends them"));
+    assert!(terminal.out.taken().contains("Ctrl-C again ends them"));
 }
 
 #[test]
 fn the_display_is_redrawn_when_the_terminal_shrinks() {
-    let stage = Stage::new(100, 24);
-    let mut live = stage.live(setting(12));
+    let terminal = FakeTerminal::new(100, 24);
+    let mut live = terminal.live(setting(12));
     Tape::busy().records.iter().for_each(|record| live.event(record));
-    stage.now.set(at(300));
+    terminal.now.set(at(300));
     live.tick();
-    stage.out.taken();
-    stage.size.set(ScreenSize { columns: 30, rows: 4 });
-    stage.now.set(at(301));
+    terminal.out.taken();
+    terminal.size.set(ScreenSize { columns: 30, rows: 4 });
+    terminal.now.set(at(301));
     live.tick();
-    let drawn = stage.out.taken();
+    let drawn = terminal.out.taken();
     assert!(drawn.contains("\r\u{1b}[3A"), "{drawn:?}");
     let frame = drawn.rsplit("\u{1b}[3A").next().expect("a frame");
     assert_eq!(frame.matches('\n').count(), 3, "{drawn:?}");

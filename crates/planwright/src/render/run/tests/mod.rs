@@ -2,8 +2,8 @@
 
 mod drawn;
 mod ended;
+mod fake_terminal;
 mod frames;
 mod hostile;
 mod samples;
 mod shown;
-mod stage;

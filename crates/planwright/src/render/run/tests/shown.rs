@@ -7,8 +7,8 @@ use planwright_run::runs::{
     RunStanding, StopReason, StopRecord, TaskRecord,
 };
 
+use super::fake_terminal::FakeTerminal;
 use super::samples::{Tape, at, in_utc, setting};
-use super::stage::Stage;
 use crate::render::run::lines::RunLines;
 use crate::render::run::{JsonLines, Watcher as _};
 use crate::render::terminal::Paint;
@@ -124,44 +124,44 @@ fn a_run_is_shown_as_lines() {
 
 #[test]
 fn a_silent_run_prints_a_line_per_minute() {
-    let stage = Stage::new(80, 24);
-    let mut plain = stage.plain(setting(12));
+    let terminal = FakeTerminal::new(80, 24);
+    let mut plain = terminal.plain(setting(12));
     for record in &Tape::busy().records {
-        stage.go_to(record);
+        terminal.go_to(record);
         plain.event(record);
     }
-    stage.out.taken();
+    terminal.out.taken();
     for second in 291..470 {
-        stage.now.set(at(second));
+        terminal.now.set(at(second));
         plain.tick();
     }
     expect![[r#"
         05:36:00  2 of 12 done, 1 failed, 3 running: T005 (1m 35s), T007 (1m 09s), T008 (1m 00s), 1 waiting for another attempt
         05:37:00  2 of 12 done, 1 failed, 3 running: T005 (2m 35s), T007 (2m 09s), T008 (2m 00s), 1 waiting for another attempt
         05:38:00  2 of 12 done, 1 failed, 3 running: T005 (3m 35s), T007 (3m 09s), T008 (3m 00s), 1 waiting for another attempt
-    "#]].assert_eq(&in_utc(&stage.out.taken()));
+    "#]].assert_eq(&in_utc(&terminal.out.taken()));
 }
 
 #[test]
 fn a_reader_that_goes_away_does_not_end_the_run() {
-    let stage = Stage::new(80, 24);
-    let (mut plain, mut live) = (stage.plain(setting(12)), stage.live(setting(12)));
-    let mut json = JsonLines::new(stage.out.clone());
-    stage.out.is_broken.set(true);
+    let terminal = FakeTerminal::new(80, 24);
+    let (mut plain, mut live) = (terminal.plain(setting(12)), terminal.live(setting(12)));
+    let mut json = JsonLines::new(terminal.out.clone());
+    terminal.out.is_broken.set(true);
     for record in &Tape::busy().records {
         plain.event(record);
         live.event(record);
         json.event(record);
     }
-    stage.out.is_broken.set(false);
+    terminal.out.is_broken.set(false);
     Tape::busy().records.iter().for_each(|record| plain.event(record));
-    assert_eq!(stage.out.taken(), "");
+    assert_eq!(terminal.out.taken(), "");
 }
 
 #[test]
 fn programs_get_records_as_the_log_has_them() {
-    let stage = Stage::new(80, 24);
-    let mut json = JsonLines::new(stage.out.clone());
+    let terminal = FakeTerminal::new(80, 24);
+    let mut json = JsonLines::new(terminal.out.clone());
     let other = UnknownRecord {
         kind: "later".to_owned(),
         body: serde_json::value::to_raw_value(&serde_json::json!({"new": [1.50, "\u{9b}"]})).expect("JSON"),
@@ -173,5 +173,5 @@ fn programs_get_records_as_the_log_has_them() {
         {"seq":2,"time":"2026-11-16T05:31:03.000Z","kind":"skipped","body":{"task":"T002","because":"T001"}}
         {"seq":3,"time":"2026-11-16T05:31:04.000Z","kind":"later","body":{"new":[1.5,"\u009b"]}}
     "#]]
-    .assert_eq(&stage.out.taken());
+    .assert_eq(&terminal.out.taken());
 }

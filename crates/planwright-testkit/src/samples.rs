@@ -1,4 +1,4 @@
-//! A sample plan of every dialect, from the folder `samples` of this crate: the files, and the names in them.
+//! Sample plans of every dialect, from the folder `samples` of this crate: the files, and the names in them.
 
 use std::path::{Path, PathBuf};
 
@@ -8,26 +8,44 @@ use planwright_core::plan::Slots;
 use planwright_core::text::SourceText;
 use serde_json::Value;
 
-/// A dialect for the scenarios: a plan of its own, and the names in it.
-pub(super) struct DialectSample {
-    pub(super) dialect: &'static dyn Dialect,
-    pub(super) name: &'static str,
-    pub(super) plan: &'static str,
-    pub(super) files: Vec<(String, String)>,
+/// A dialect for scenarios: a plan of its own, and the names in it.
+pub struct DialectSample {
+    /// The dialect.
+    pub dialect: &'static dyn Dialect,
+    /// Its name.
+    pub name: &'static str,
+    /// The path of the plan.
+    pub plan: &'static str,
+    /// All files of its workspace, by path.
+    pub files: Vec<(String, String)>,
     /// A ready task, another, one that depends on the first, and one without dependents.
-    pub(super) tasks: [&'static str; 4],
+    pub tasks: [&'static str; 4],
     /// A field of a task with a new value.
-    pub(super) set: &'static str,
+    pub set: &'static str,
     /// The required fields of a new task besides its title.
-    pub(super) add: Vec<&'static str>,
+    pub add: Vec<&'static str>,
     /// A valid new id for a task.
-    pub(super) new_id: &'static str,
+    pub new_id: &'static str,
     /// A planner's answer: the second task is done and stays, the rest is new.
-    pub(super) answer: Option<&'static str>,
+    pub answer: Option<&'static str>,
+    /// A plan of eight independent tasks for many processes: its path in a workspace, and all files.
+    pub contended: (&'static str, Vec<(String, String)>),
+    /// Plans in every form, with a placeholder for a word in each text field.
+    pub words: Vec<WordTemplate>,
+}
+
+/// A plan with placeholders for a word.
+pub struct WordTemplate {
+    /// The path where its tool would store it.
+    pub path: &'static str,
+    /// Its text.
+    pub template: &'static str,
+    /// A part of the text, and a replacement that causes a finding with a safe fix.
+    pub defect: (&'static str, &'static str),
 }
 
 /// Returns the samples of all dialects. They live as long as the process.
-pub(super) fn samples() -> Vec<DialectSample> {
+pub fn samples() -> Vec<DialectSample> {
     DIALECTS.iter().map(|dialect| DialectSample::of(*dialect)).collect()
 }
 
@@ -42,6 +60,14 @@ impl DialectSample {
         let answer = std::fs::read_to_string(folder.join("answer.md"));
         let mut files = Vec::new();
         add_files(&folder.join("workspace"), Path::new(""), &mut files);
+        let templates = facts["words"].as_array().expect("a list").iter();
+        let words = templates.map(|template| WordTemplate {
+            path: text(&template["path"]),
+            template: read(&folder.join("words").join(text(&template["file"]))).leak(),
+            defect: (text(&template["part"]), text(&template["defect"])),
+        });
+        let mut contended = Vec::new();
+        add_files(&folder.join("contended"), Path::new(""), &mut contended);
         DialectSample {
             dialect,
             name: dialect.name(),
@@ -52,11 +78,13 @@ impl DialectSample {
             add: texts("add"),
             new_id: text(&facts["new_id"]),
             answer: answer.ok().map(|answer| &*answer.leak()),
+            contended: (text(&facts["contended"]), contended),
+            words: words.collect(),
         }
     }
 
     /// Returns the text of its plan.
-    pub(super) fn text(&self) -> &str {
+    pub fn text(&self) -> &str {
         let own = self.files.iter().find(|(path, _)| path == self.plan);
         own.map_or("", |(_, text)| text)
     }
@@ -67,7 +95,7 @@ impl DialectSample {
     }
 
     /// Returns the path of its plan's next version, if versions have their own files.
-    pub(super) fn next_version(&self) -> Option<String> {
+    pub fn next_version(&self) -> Option<String> {
         let linked = self.inspection().plan?;
         let successor = self.dialect.versions()?.successor(&linked.plan, "", "")?;
         let extension = crate::generate::extension(self.dialect);
@@ -76,7 +104,7 @@ impl DialectSample {
     }
 
     /// Returns whether several of its tasks may run in parallel, regardless of stages.
-    pub(super) fn runs_side_by_side(&self) -> bool {
+    pub fn runs_side_by_side(&self) -> bool {
         let plan = self.inspection().plan;
         plan.is_some_and(|linked| matches!(linked.plan.slots, Slots::Fixed(slots) if slots > 1))
     }
@@ -100,10 +128,12 @@ fn add_files(folder: &Path, below: &Path, files: &mut Vec<(String, String)>) {
     }
 }
 
-pub(super) fn file(name: &str, text: &str) -> (String, String) {
+/// Returns a file of a scenario.
+pub fn file(name: &str, text: &str) -> (String, String) {
     (name.to_owned(), text.to_owned())
 }
 
-pub(super) fn words(words: &[&str]) -> Vec<String> {
+/// Returns the words of a command.
+pub fn words(words: &[&str]) -> Vec<String> {
     words.iter().map(|word| (*word).to_owned()).collect()
 }

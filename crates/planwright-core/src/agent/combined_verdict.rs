@@ -1,4 +1,4 @@
-//! Combines an agent's output and its result file into one conclusion.
+//! Combines the verdict on an agent's output and its result file.
 
 use super::result_file::{ResultFile, ResultStatus};
 use super::{AgentOutcome, AgentVerdict, EventFormat, Usage};
@@ -34,7 +34,7 @@ pub enum AttemptEnd {
     Interrupted,
 }
 
-/// The basis of a conclusion, the weakest first. Without verification, users want to know it.
+/// The basis of a verdict, the weakest first. Without verification, users want to know it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum VerdictSource {
     /// Only an exit code.
@@ -47,9 +47,9 @@ pub enum VerdictSource {
     ResultFile,
 }
 
-/// The conclusion about an attempt.
+/// The verdict on an attempt before verification.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Conclusion {
+pub struct CombinedVerdict {
     /// How it ended.
     pub end: AttemptEnd,
     /// The basis of the end.
@@ -78,7 +78,7 @@ pub struct Conclusion {
 
 /// Combines both. The worse result wins. A file that says `failed` overrides an agent that reports success. A file that says `stop`
 /// overrides everything, and a file that says `done` overrides nothing.
-pub fn conclude(verdict: AgentVerdict, file: Option<ResultFile>, format: EventFormat) -> Conclusion {
+pub fn combine_verdicts(verdict: AgentVerdict, file: Option<ResultFile>, format: EventFormat) -> CombinedVerdict {
     let (end, basis) = match &file {
         Some(file) => with_file(&verdict, file, format),
         None => (end_of(verdict.outcome), basis_of(format)),
@@ -97,7 +97,7 @@ pub fn conclude(verdict: AgentVerdict, file: Option<ResultFile>, format: EventFo
     let message = Some(verdict.final_message.trim()).filter(|_| is_message);
     let reflection = Some(reflection.trim()).filter(|text| !text.is_empty()).or(message);
     let reflection = reflection.filter(|text| !text.is_empty()).map(str::to_owned);
-    Conclusion {
+    CombinedVerdict {
         end,
         basis,
         output: if has_output { output } else { verdict.final_message },

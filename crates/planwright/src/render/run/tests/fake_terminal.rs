@@ -40,15 +40,15 @@ impl Write for Shared {
 }
 
 /// A clock and a terminal's size that a test sets.
-pub(super) struct Stage {
+pub(super) struct FakeTerminal {
     pub(super) out: Shared,
     pub(super) now: Rc<Cell<Moment>>,
     pub(super) size: Rc<Cell<ScreenSize>>,
 }
 
-impl Stage {
+impl FakeTerminal {
     pub(super) fn new(columns: usize, rows: usize) -> Self {
-        Stage {
+        FakeTerminal {
             out: Shared::default(),
             now: Rc::new(Cell::new(at(0))),
             size: Rc::new(Cell::new(ScreenSize { columns, rows })),
