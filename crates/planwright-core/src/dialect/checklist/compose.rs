@@ -81,6 +81,7 @@ fn head(draft: &mut PlanDraft, report: &mut WriterReport) -> Vec<(String, PlainV
             parts.push(part);
         }
     }
+    report_spaces(None, "title", given.iter().map(String::as_str), report);
     let title = given.first().map_or_else(
         || {
             report.invented(None, "title", "the plan has no goal");
@@ -109,13 +110,19 @@ fn compose_task(
         report.invented(Some(task_ix), "title", "it has no description");
         ("Untitled task".to_owned(), String::new())
     });
+    report_spaces(Some(task_ix), "title", [title.as_str(), body.as_str()], report);
+    if title.trim().contains('\n') && title.trim() != body.trim() {
+        report.changed(Some(task_ix), "title", "its lines are one line");
+    }
     let short = one_line(&clean(&title));
     let short = if short.is_empty() { "Untitled task".to_owned() } else { short };
     let mut about = clean_block(&body);
     if one_line(&about) == short {
         about.clear();
     }
+    report_spaces(Some(task_ix), "notes", notes.as_deref(), report);
     if let Some(notes) = notes.map(|notes| clean_block(&notes)).filter(|notes| !notes.is_empty()) {
+        report.changed(Some(task_ix), "description", "its notes are the end of the description");
         let lead = if about.is_empty() { "" } else { "\n\n" };
         about = format!("{about}{lead}Notes: {notes}");
     }
@@ -135,7 +142,11 @@ fn compose_task(
         members.push(member("description", text(about)));
     }
     if let Some(criteria) = task.fields.take_texts(Field::Criteria) {
-        members.push(member("criteria", PlainValue::Array(lines(criteria))));
+        let written = lines(criteria.clone());
+        if written != criteria {
+            report.changed(Some(task_ix), "criteria", "each is one line, without control characters");
+        }
+        members.push(member("criteria", PlainValue::Array(written)));
     }
     if !files.is_empty() {
         members.push(member("files", PlainValue::Array(files)));
@@ -183,6 +194,18 @@ fn as_line(item: PlainValue) -> Option<String> {
     match item {
         PlainValue::String(item) => Some(one_line(&clean(&item))).filter(|line| !line.is_empty()),
         _ => None,
+    }
+}
+
+/// Reports texts whose control characters or tabs become spaces, or that begin or end with white space.
+fn report_spaces<'t>(
+    task: Option<usize>,
+    field: &'static str,
+    texts: impl IntoIterator<Item = &'t str>,
+    report: &mut WriterReport,
+) {
+    if texts.into_iter().any(|text| clean_block(text) != text) {
+        report.changed(task, field, "white space and control characters in it are spaces");
     }
 }
 
