@@ -85,7 +85,7 @@ fn git_words(root: &Path, health: &mut DoctorFindings) -> String {
         Ok(None) => return "no repository: tasks share this folder, one at a time".to_owned(),
         Err(error) => return format!("cannot be asked: {}", one_line(&error.to_string())),
     };
-    if let Some(what) = unfinished(&repository) {
+    if let Ok(Some(what)) = repository.operation() {
         health.add(DoctorFinding::unfinished_git(what));
     }
     let branch = repository.branch().ok().flatten();
@@ -108,20 +108,6 @@ fn git_words(root: &Path, health: &mut DoctorFindings) -> String {
             format!("{branch}, {files} uncommitted: tasks work on what is committed")
         }
     }
-}
-
-/// Returns git's operation in progress.
-fn unfinished(repository: &Repository) -> Option<&'static str> {
-    const STATES: [(&str, &str); 5] = [
-        ("MERGE_HEAD", "a merge"),
-        ("rebase-merge", "a rebase"),
-        ("rebase-apply", "a rebase"),
-        ("CHERRY_PICK_HEAD", "a cherry-pick"),
-        ("REVERT_HEAD", "a revert"),
-    ];
-    let folder = repository.common_folder();
-    let state = STATES.iter().find(|(name, _)| folder.join(name).exists());
-    state.map(|(_, what)| *what)
 }
 
 fn agent_words(root: &Path, config: &Config) -> String {
