@@ -16,7 +16,7 @@ use planwright_run::layout::PlanPlace;
 use planwright_run::review::waiting_tasks;
 use planwright_run::revise::ReviseError;
 use planwright_run::runs::holder;
-use planwright_run::shell::{argument, task_command, with_pack, with_plan};
+use planwright_run::shell::{argument, task_command, with_file, with_plan};
 use planwright_run::store::load;
 
 use crate::failure::{Drawn, Evidence, Failure, Result};
@@ -57,7 +57,7 @@ pub fn revise_failure(found: &FoundPlan, error: &ReviseError) -> Failure {
         ),
         ReviseError::NothingToUndo => Failure::problem(
             "there is nothing to undo",
-            "undo takes back changes that were made through planwright, not the creation of the plan: `planwright delete` \
+            "undo reverts changes that were made through planwright, not the creation of the plan: `planwright delete` \
              removes the plan",
         ),
         ReviseError::ChangedMeanwhile => Failure::problem(
@@ -164,7 +164,7 @@ fn problem_failure(found: &FoundPlan, problem: &Problem) -> Failure {
 
 /// Returns the help for a problem, with the path of the plan in its commands.
 fn help_of(problem: &Problem, found: &FoundPlan) -> String {
-    with_pack(&problem.help(), &found.path.to_string_lossy())
+    with_file(&problem.help(), &found.path.to_string_lossy())
 }
 
 /// Returns the failure for a task that another owner holds.
@@ -262,7 +262,7 @@ fn without_place(worse: &Diagnostic, found: &FoundPlan) -> Diagnostic {
         span: None,
         related: Vec::new(),
         fix: None,
-        help: with_pack(&worse.help, &found.path.to_string_lossy()),
+        help: with_file(&worse.help, &found.path.to_string_lossy()),
         ..worse.clone()
     }
 }
