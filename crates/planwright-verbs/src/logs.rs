@@ -353,7 +353,7 @@ fn unknown(run: &SeenRun, run_state: &RunState, task: &str) -> Failure {
         names.truncate(12);
         names.push("…".to_owned());
     }
-    let message = format!("run {} knows no task `{}`", run.place.id(), cut(&shown_name(task), 60));
+    let message = format!("run {} has no task `{}`", run.place.id(), cut(&shown_name(task), 60));
     let tried = run_state.tasks().iter().filter(|task| !task.attempts.is_empty());
     let nearest = nearest_name(task, tried.map(|task| task.task.as_str()));
     let meant = nearest.map_or_else(String::new, |name| format!("did you mean `{}`? ", shown_name(name)));

@@ -57,7 +57,7 @@ fn failure(policy: OnFailure) -> &'static str {
     match policy {
         OnFailure::DependentsWait => "those that depend on it wait for a retry",
         OnFailure::DependentsSkipped => "those that depend on it are skipped",
-        OnFailure::Replan => "the plan is made anew",
+        OnFailure::Replan => "the plan is made again",
     }
 }
 

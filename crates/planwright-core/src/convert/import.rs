@@ -305,7 +305,7 @@ impl GivenFields {
                 continue;
             }
             let of = if field.place > 0 { "the tasks" } else { "the plan" };
-            let message = format!("`{}` of {of} is made anew", field.name);
+            let message = format!("`{}` of {of} is new", field.name);
             notes.push(Diagnostic::new(&rules::IMPORT_RESET, field.span, message));
         }
         notes

@@ -48,7 +48,7 @@ impl PlanRefused {
     pub fn help(&self) -> String {
         match self {
             PlanRefused::NotAllowed { allowed, .. } if allowed.is_empty() => {
-                "the plan is over; `planwright undo` takes back the last change".to_owned()
+                "the plan is over; `planwright undo` reverts the last change".to_owned()
             }
             PlanRefused::NotAllowed { allowed, .. } => allowed_names(allowed.iter().map(|verb| verb.as_str())),
             PlanRefused::NoSuchVerb { instead, .. } => (*instead).to_owned(),

@@ -153,7 +153,7 @@ fn a_refusal_names_the_status_and_the_allowed_verbs() {
         (
             crab_in("Completed"),
             PlanVerb::Cancel,
-            "cannot cancel this plan: it is `Completed`; the plan is over; `planwright undo` takes back the last change",
+            "cannot cancel this plan: it is `Completed`; the plan is over; `planwright undo` reverts the last change",
         ),
         (
             rawko("draft"),

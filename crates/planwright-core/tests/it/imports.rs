@@ -265,7 +265,7 @@ fn layers_become_edges_to_the_layer_before() {
     assert!(column("passes").iter().chain(&column("skipped")).all(Value::is_null));
     assert_eq!(
         notes,
-        ["`US-002` and `US-003` have the same priority: the stories are numbered anew from 1 to 4"]
+        ["`US-002` and `US-003` have the same priority: the stories are numbered again from 1 to 4"]
     );
     // Parts outside the specification stay unchanged, to the byte.
     assert_eq!(text.matches("\"extra\": [1,  2]").count(), 4);

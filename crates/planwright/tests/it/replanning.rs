@@ -211,7 +211,7 @@ fn notes_on_a_new_plan_name_no_line_of_the_answer_it_was_taken_from() {
             "p.json",
         ])
         .exits(0)
-        .says("note[import-reset]: `status` of the tasks is made anew");
+        .says("note[import-reset]: `status` of the tasks is new");
     assert!(!came.text.contains("p.json:"), "{}", came.text);
 }
 

@@ -236,7 +236,7 @@ fn new_priorities(plan: &Plan, migration: &mut Migration) -> Vec<usize> {
         return Vec::new();
     };
     let message = format!(
-        "`{}` and `{}` have the same priority: the stories are numbered anew from 1 to {}",
+        "`{}` and `{}` have the same priority: the stories are numbered again from 1 to {}",
         plan.task_name(twins[0]),
         plan.task_name(twins[1]),
         order.len()

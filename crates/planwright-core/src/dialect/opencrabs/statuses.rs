@@ -304,7 +304,7 @@ pub(super) fn refuses_work(plan: &Plan) -> Option<RunRefusal> {
         ))),
         Some("Cancelled") => Some(RunRefusal::never((
             "the plan was cancelled",
-            "`planwright undo` takes back the last change",
+            "`planwright undo` reverts the last change",
         ))),
         _ => unapproved(
             "the plan is a draft that is not approved",

@@ -217,11 +217,11 @@ pub(super) fn refuses_work(plan: &Plan) -> Option<RunRefusal> {
     match plan.head_str(Field::Status)? {
         "failed" => Some(RunRefusal::never((
             "the plan has failed or was cancelled",
-            "`planwright undo` takes back a cancellation; else make a new plan of what is left",
+            "`planwright undo` reverts a cancellation; else make a new plan of what is left",
         ))),
         "replanning" if has_failed() => Some(RunRefusal {
             lift: RunLift::Retry,
-            message: "a step has failed, and the plan waits to be planned anew",
+            message: "a step has failed, and the plan waits to be planned again",
             help: "`planwright replan` has a new version made; `planwright retry STEP` tries it again, and so does a run with --retry-failed",
         }),
         _ => None,
