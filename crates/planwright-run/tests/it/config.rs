@@ -431,7 +431,7 @@ fn unknown_placeholders_are_refused() {
     check(
         "[agents.a]\ncommand = [\"a\", \"{prompt_file}\", \"{prompt}\"]\nprompt = \"stdin\"\n",
         &[
-            "2:11 config-value `{prompt_file}` stands in the command, and prompt is \"stdin\"",
+            "2:11 config-value `{prompt_file}` is in the command, and prompt is \"stdin\"",
             "2:11 config-value `{prompt}` is filled only where the prompt is an argument",
         ],
     );
@@ -439,7 +439,7 @@ fn unknown_placeholders_are_refused() {
         "[agents.a]\ncommand = [\"a\"]\nargs = [\"{folders}\"]\n[agents.aider]\nprompt = \"stdin\"\n",
         &[
             "3:8 config-value `{folders}` is unknown",
-            "5:10 config-value `{prompt_file}` stands in the command, and prompt is \"stdin\"",
+            "5:10 config-value `{prompt_file}` is in the command, and prompt is \"stdin\"",
         ],
     );
     // Text of a plan never becomes part of a script.
