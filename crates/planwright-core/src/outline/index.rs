@@ -85,13 +85,13 @@ enum InList {
 }
 
 /// What a task is called besides its title.
-struct TaskName {
+struct IndexedName {
     id: Option<String>,
     number: Option<String>,
     list: usize,
 }
 
-impl TaskName {
+impl IndexedName {
     fn id_or_number(&self) -> Option<&String> {
         self.id.as_ref().or(self.number.as_ref())
     }
@@ -100,7 +100,7 @@ impl TaskName {
 /// Tasks and groups by their names.
 #[derive(Default)]
 pub(super) struct Index {
-    tasks: Vec<TaskName>,
+    tasks: Vec<IndexedName>,
     titles: TitleIndex,
     ids: HashMap<String, Vec<usize>>,
     bare_ids: HashMap<String, Vec<usize>>,
@@ -137,7 +137,7 @@ impl Index {
         let mut by_number = HashMap::new();
         let mut have_numbers = true;
         for (task_ix, raw) in plan.tasks.iter().enumerate() {
-            let name = TaskName {
+            let name = IndexedName {
                 id: raw.task.id.clone(),
                 number: raw.number.clone(),
                 list: raw.list,
@@ -159,7 +159,7 @@ impl Index {
         }
         index.id_numbers = have_numbers.then_some(by_number);
         let is_word = |id: &str| id.len() > 1 && !id.ends_with(|c: char| c.is_ascii_digit());
-        let has_word = |name: &TaskName| name.id.as_deref().is_some_and(is_word);
+        let has_word = |name: &IndexedName| name.id.as_deref().is_some_and(is_word);
         let are_words = index.ids.is_empty() || index.tasks.iter().all(has_word);
         index.are_numbers_places = are_words && index.numbers.is_empty();
         index.add_groups(plan);
@@ -254,7 +254,7 @@ impl Index {
         let is_named = |task: &usize| {
             self.tasks
                 .get(*task)
-                .and_then(TaskName::id_or_number)
+                .and_then(IndexedName::id_or_number)
                 .is_some_and(|own| own == name)
         };
         let named = self.members_of(group).iter().copied().filter(is_named);
