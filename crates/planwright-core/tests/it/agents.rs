@@ -536,7 +536,7 @@ fn empty_steps_of_opencode_are_detected() {
     let output = format!("{OPENCODE_WORK}{}", opencode_step("unknown", 0)).repeat(6);
     let (heard, verdict) = listen(Opencode, &output, AgentExit::Stopped);
     assert_eq!(heard.iter().filter(|heard| **heard == AgentEvent::Looping).count(), 1);
-    assert!(matches!(verdict.outcome, AgentOutcome::Broken { why } if why.contains("circles")));
+    assert!(matches!(verdict.outcome, AgentOutcome::Broken { why } if why.contains("in a loop")));
     check(Opencode, &format!("{output}{}", opencode_step("stop", 3)), OK, "done");
 }
 
