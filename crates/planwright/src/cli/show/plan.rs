@@ -5,20 +5,20 @@ use planwright_verbs::plans::{ShownState, TaskSummary};
 use planwright_verbs::show::ShowPlanReport;
 use planwright_verbs::text::{columns, count, cut, one_line, shown_name, some_of};
 
-use super::task_words::mark;
+use crate::cli::task_words::mark;
 use crate::render::terminal::Paint;
 use crate::render::wrap::{cut_at_word, wrapped};
 
 /// The content and the size of the output.
-pub(super) struct ShownPage<'r> {
-    pub(super) report: &'r ShowPlanReport,
+pub(in crate::cli) struct ShownPage<'r> {
+    pub(in crate::cli) report: &'r ShowPlanReport,
     /// Whether every task is shown in the order of the file.
-    pub(super) is_whole: bool,
+    pub(in crate::cli) is_whole: bool,
     /// Whether the tasks were selected by their states.
-    pub(super) is_filtered: bool,
-    pub(super) width: usize,
-    pub(super) height: usize,
-    pub(super) paint: Paint,
+    pub(in crate::cli) is_filtered: bool,
+    pub(in crate::cli) width: usize,
+    pub(in crate::cli) height: usize,
+    pub(in crate::cli) paint: Paint,
 }
 
 /// Returns the word for a group of tasks.
@@ -46,7 +46,7 @@ enum Detail {
     Title,
 }
 
-pub(super) fn draw(page: &ShownPage<'_>) -> String {
+pub(in crate::cli) fn draw(page: &ShownPage<'_>) -> String {
     let tasks = &page.report.page.tasks;
     let (head, foot) = (head(page), foot(page));
     let widths = tasks.iter().map(|task| columns(&shown_name(&task.name)));
