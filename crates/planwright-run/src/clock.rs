@@ -33,9 +33,14 @@ pub fn milliseconds() -> u64 {
     u64::try_from(since_epoch().as_millis()).unwrap_or(u64::MAX)
 }
 
+/// Returns the present time of the system, to compare with the times of files. It never runs faster.
+pub fn of_files() -> SystemTime {
+    SystemTime::now()
+}
+
 /// Returns the present as an instant, for measuring.
 pub fn instant() -> Instant {
-    faults::hurried(Instant::now())
+    faults::fast(Instant::now())
 }
 
 /// Returns the time since an [`instant`].
@@ -62,7 +67,7 @@ const SHORTEST_PAUSE: Duration = Duration::from_millis(1);
 fn since_epoch() -> Duration {
     let since_epoch = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     // A clock before 1970 is wrong; this code does not fix it.
-    let since_epoch = faults::hurried_date(since_epoch.unwrap_or(Duration::ZERO));
+    let since_epoch = faults::fast_date(since_epoch.unwrap_or(Duration::ZERO));
     let shift = faults::clock_shift();
     let moved = Duration::from_secs(shift.unsigned_abs());
     if shift < 0 {

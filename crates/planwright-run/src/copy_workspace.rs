@@ -47,10 +47,10 @@ pub enum WorkspaceCopyError {
 impl WorkspaceCopyError {
     pub fn help(&self) -> &'static str {
         match self {
-            WorkspaceCopyError::Itself(_) | WorkspaceCopyError::NotAFolder(_) => "name a folder that is not there yet",
-            WorkspaceCopyError::Occupied(_) => "name a folder that is not there yet, or remove this one",
+            WorkspaceCopyError::Itself(_) | WorkspaceCopyError::NotAFolder(_) => "name a folder that does not exist",
+            WorkspaceCopyError::Occupied(_) => "name a folder that does not exist, or remove this one",
             WorkspaceCopyError::TooMany(_) | WorkspaceCopyError::TooLarge(_) => {
-                "make a copy of what matters yourself, and run the plan there"
+                "copy the files you need, and run the plan there"
             }
             WorkspaceCopyError::Io { .. } => "",
         }

@@ -131,37 +131,37 @@ pub(crate) fn reported_wait(seconds: Option<u64>, why: &str) -> Option<Duration>
 mod tests {
     use super::*;
 
-    fn relay(limited: &[(&str, Option<u64>)], now: Instant) -> (Fallback, ProviderLimits) {
-        let relay = Fallback {
+    fn fallback_of(limited: &[(&str, Option<u64>)], now: Instant) -> (Fallback, ProviderLimits) {
+        let fallback = Fallback {
             limited: limited.iter().map(|(agent, _)| (*agent).to_owned()).collect(),
             ..Fallback::default()
         };
         let waits = limited
             .iter()
             .filter_map(|(agent, wait)| Some(((*agent).to_owned(), now + Duration::from_secs((*wait)?))));
-        (relay, waits.collect())
+        (fallback, waits.collect())
     }
 
     #[test]
     fn the_first_free_agent_of_the_chain_takes_the_task() {
         let now = Instant::now();
         let chain = ["a", "b", "c"];
-        let (mut relay, limits) = relay(&[("a", Some(60)), ("b", None)], now);
-        assert_eq!(relay.next(&chain, &limits, now), Some("b"));
-        relay.tried.insert("b".to_owned());
-        assert_eq!(relay.next(&chain, &limits, now), Some("c"));
-        relay.broken.insert("c".to_owned());
-        assert_eq!(relay.next(&chain, &limits, now), None);
-        assert_eq!(relay.next(&chain, &limits, now + Duration::from_secs(60)), Some("a"));
+        let (mut fallback, limits) = fallback_of(&[("a", Some(60)), ("b", None)], now);
+        assert_eq!(fallback.next(&chain, &limits, now), Some("b"));
+        fallback.tried.insert("b".to_owned());
+        assert_eq!(fallback.next(&chain, &limits, now), Some("c"));
+        fallback.broken.insert("c".to_owned());
+        assert_eq!(fallback.next(&chain, &limits, now), None);
+        assert_eq!(fallback.next(&chain, &limits, now + Duration::from_secs(60)), Some("a"));
     }
 
     #[test]
     fn a_task_waits_for_limits_that_other_tasks_met() {
         let now = Instant::now();
-        let (_, limits) = relay(&[("a", Some(60)), ("b", Some(5))], now);
+        let (_, limits) = fallback_of(&[("a", Some(60)), ("b", Some(5))], now);
         let mut other = Fallback::default();
-        let blocked_for = |relay: &Fallback, chain: &[&str], after: u64| {
-            relay
+        let blocked_for = |fallback: &Fallback, chain: &[&str], after: u64| {
+            fallback
                 .blocked_for(chain, &limits, now + Duration::from_secs(after))
                 .map(|wait| wait.as_secs())
         };
@@ -179,14 +179,14 @@ mod tests {
         let now = Instant::now();
         let usual = Duration::from_secs(10);
         let wait = |limited: &[(&str, Option<u64>)]| {
-            let (relay, limits) = relay(limited, now);
-            relay.wait(&["a", "b"], &limits, now, usual).map(|(wait, _)| wait)
+            let (fallback, limits) = fallback_of(limited, now);
+            fallback.wait(&["a", "b"], &limits, now, usual).map(|(wait, _)| wait)
         };
         assert_eq!(wait(&[]), None);
         assert_eq!(wait(&[("a", Some(60)), ("b", Some(5))]), Some(Duration::from_secs(5)));
         assert_eq!(wait(&[("a", Some(60)), ("b", None)]), Some(usual));
         assert_eq!(wait(&[("a", Some(60)), ("z", Some(1))]), Some(Duration::from_secs(60)));
-        let (mut broken, limits) = relay(&[("a", Some(60)), ("b", Some(5))], now);
+        let (mut broken, limits) = fallback_of(&[("a", Some(60)), ("b", Some(5))], now);
         broken.broken.insert("b".to_owned());
         assert_eq!(
             broken.wait(&["a", "b"], &limits, now, usual),

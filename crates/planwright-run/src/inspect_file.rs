@@ -7,7 +7,7 @@ use planwright_core::dialect::{Choice, DIALECTS, Dialect, DiskFacts, DiskLookup}
 use planwright_core::inspect::{Inspection, inspect};
 use planwright_core::text::SourceText;
 
-use crate::shell::with_pack;
+use crate::shell::{FILE_PLACEHOLDER, with_file};
 use crate::workspace::{look_up, neighbours_of, root_of, slashed};
 
 /// Inspects a text as the file at a path, or as standard input.
@@ -19,9 +19,9 @@ pub fn inspect_file(source: &SourceText, path: Option<&Path>, forced: Option<&'s
         for found in inspection
             .diagnostics
             .iter_mut()
-            .filter(|found| found.help.contains("PACK"))
+            .filter(|found| found.help.contains(FILE_PLACEHOLDER))
         {
-            found.help = with_pack(&found.help, path);
+            found.help = with_file(&found.help, path);
         }
     }
     InspectedFile { inspection, facts }

@@ -113,34 +113,38 @@ impl AnswerSource for Planner<'_> {
 pub struct UnavailablePlanners<'p> {
     /// The chosen planner.
     first: Option<&'p str>,
-    relay: Fallback,
+    fallback: Fallback,
     limits: ProviderLimits,
 }
 
 impl Planner<'_> {
     /// Returns how planning continues after a query without an answer; none if it does not.
-    pub fn way_on(&mut self, error: &AgentQueryError) -> Option<Continuation> {
+    pub fn next_step(&mut self, error: &AgentQueryError) -> Option<Continuation> {
         let now = clock::instant();
-        let UnavailablePlanners { first, relay, limits } = &mut self.absent;
+        let UnavailablePlanners {
+            first,
+            fallback,
+            limits,
+        } = &mut self.absent;
         let first = *first.get_or_insert(self.agent);
         match error {
             AgentQueryError::RateLimited { wait, why, .. } => {
-                relay.limit(self.agent, reported_wait(*wait, why), limits, now)
+                fallback.limit(self.agent, reported_wait(*wait, why), limits, now)
             }
             AgentQueryError::Broken { .. } | AgentQueryError::NotFound { .. } => {
-                relay.lose(self.agent);
+                fallback.lose(self.agent);
             }
             _ => return None,
         }
         let chain = chain_of(&self.config.agents, first);
-        if let Some(other) = relay.next(&chain, limits, now) {
+        if let Some(other) = fallback.next(&chain, limits, now) {
             self.agent = other;
             return Some(Continuation::Other(other.to_owned()));
         }
-        if relay.has_waited_enough() {
+        if fallback.has_waited_enough() {
             return None;
         }
-        let (wait, agent) = relay.pause(&chain, limits, now, self.config.run.retry.backoff)?;
+        let (wait, agent) = fallback.pause(&chain, limits, now, self.config.run.retry.backoff)?;
         self.agent = agent;
         Some(Continuation::Wait(wait))
     }

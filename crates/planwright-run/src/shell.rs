@@ -45,15 +45,18 @@ pub fn command_line(command: &[String]) -> String {
     }
 }
 
-/// Replaces `PACK` by the path of a task pack in the commands of a help text.
-pub fn with_pack(help: &str, path: &str) -> String {
+/// The word that stands for the plan's file in the help texts of dialects.
+pub const FILE_PLACEHOLDER: &str = "PLAN_FILE";
+
+/// Replaces the placeholder by the path of a plan in the commands of a help text.
+pub fn with_file(help: &str, path: &str) -> String {
     let path = argument(path);
     let parts = help.split('`').enumerate();
     let parts = parts.map(|(ix, part)| match ix % 2 == 1 && part.starts_with("planwright ") {
         true => {
             let words = part
                 .split(' ')
-                .map(|word| if word == "PACK" { path.as_str() } else { word });
+                .map(|word| if word == FILE_PLACEHOLDER { path.as_str() } else { word });
             words.collect::<Vec<_>>().join(" ")
         }
         false => part.to_owned(),
@@ -63,7 +66,7 @@ pub fn with_pack(help: &str, path: &str) -> String {
 
 /// Adds the plan to the commands of a help text: there may be others in the workspace.
 pub fn with_plan(help: &str, path: &str) -> String {
-    let help = with_pack(help, path);
+    let help = with_file(help, path);
     let path = argument(path);
     let parts = help.split('`').enumerate();
     let parts = parts.map(|(ix, part)| match part.strip_prefix("planwright ") {

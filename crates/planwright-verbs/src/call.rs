@@ -22,10 +22,10 @@ use crate::tasks::{cards, derive, regenerate};
 use crate::verification::VerificationObserver;
 use crate::workspace::Workspace;
 use crate::{
-    add, adopt, agents, approval, arbiter, archive, check, config, control, convert, depend, diff, doctor, done, edit, events,
-    explain, find, graph, hash, history, import, init, land, list, logs, migrate, move_task, new, next, plan,
-    plan_transition, proposals, remove, rename, replan, run_plan, runs, schema, set, show, summary, transition, undo,
-    verify, why, worktrees,
+    add, adopt, agents, approval, arbiter, archive, check, config, control, convert, depend, diff, doctor, done, draft,
+    edit, events, explain, find, graph, hash, history, import, init, land, list, logs, migrate, move_task, new, next,
+    plan, plan_transition, proposals, remove, rename, replan, report, run_plan, runs, schema, set, show, summary,
+    transition, undo, verify, why, worktrees,
 };
 
 /// A verb: parses its request, and returns its report.
@@ -61,6 +61,8 @@ const VERBS: &[(&str, CalledVerb)] = &[
     ("done", |call| {
         call.watched(|workspace, request, observer| done::done(workspace, request, observer))
     }),
+    ("draft", |call| call.answer(draft::draft)),
+    ("draft-abandon", |call| call.answer(draft::abandon)),
     ("edit", |call| call.answer(edit::edit)),
     ("edit-form", |call| call.answer(edit::edit_form)),
     ("events", |call| call.answer(records)),
@@ -80,6 +82,9 @@ const VERBS: &[(&str, CalledVerb)] = &[
         call.watched(|workspace, request, observer| land::land(workspace, request, observer))
     }),
     ("list", |call| call.answer(list::list)),
+    ("log", |call| {
+        call.watched(|workspace, request, observer| logs::log(workspace, request, &observer.cancel))
+    }),
     ("logs", |call| call.answer(logs::logs)),
     ("migrate", |call| call.answer(migrate::migrate)),
     ("move", |call| call.answer(move_task::move_task)),
@@ -88,6 +93,7 @@ const VERBS: &[(&str, CalledVerb)] = &[
     ("plan", |call| {
         call.watched(|workspace, request, observer| plan::plan(workspace, request, observer))
     }),
+    ("plan-prompt", |call| call.answer(plan::prompt)),
     ("proposals", |call| call.answer(proposals::proposals)),
     ("reject", |call| call.answer(approval::reject)),
     ("remove", |call| call.answer(remove::remove)),
@@ -95,11 +101,15 @@ const VERBS: &[(&str, CalledVerb)] = &[
     ("replan", |call| {
         call.watched(|workspace, request, observer| replan::replan(workspace, request, observer))
     }),
+    ("replan-prompt", |call| call.answer(replan::prompt)),
+    // The command line draws the page; other callers get its data.
+    ("report", |call| call.answer(report::page_data)),
     ("reset", |call| call.transition(Verb::Reset)),
     ("retry", |call| call.transition(Verb::Retry)),
     ("run", |call| {
         call.watched(|workspace, request, observer| run_plan::run_plan(workspace, request, observer))
     }),
+    ("run-preview", |call| call.answer(run_plan::preview)),
     ("runs", |call| call.answer(runs::runs)),
     ("schema", |call| call.answer(schema::schema)),
     ("set", |call| call.answer(set::set)),
@@ -112,9 +122,11 @@ const VERBS: &[(&str, CalledVerb)] = &[
     ("tasks-derive", |call| {
         call.watched(|workspace, request, observer| derive::derive(workspace, request, observer))
     }),
+    ("tasks-derive-prompt", |call| call.answer(derive::prompt)),
     ("tasks-regenerate", |call| {
         call.watched(|workspace, request, observer| regenerate::regenerate(workspace, request, observer))
     }),
+    ("tasks-regenerate-prompt", |call| call.answer(regenerate::prompt)),
     ("undepend", |call| call.answer(depend::undepend)),
     ("undo", |call| call.answer(undo::undo)),
     ("verify", |call| {

@@ -8,9 +8,9 @@ use planwright_core::convert::{
 use planwright_core::diagnostic::{Diagnostic, Severity};
 use planwright_core::dialect::Dialect;
 use planwright_core::document::Parsed;
-use planwright_core::document::markdown::Markdown;
 use planwright_core::inspect::Inspection;
 use planwright_core::plan::Field;
+use planwright_core::planning::derive::SourcePlan;
 use planwright_run::inspect_file::{inspect_file, open};
 use planwright_run::layout::root_of;
 use planwright_run::store;
@@ -218,12 +218,9 @@ fn loss_report(loss: &Loss, inspection: &Inspection) -> LossReport {
 
 /// Returns a source plan with the `spec_id` from its frontmatter.
 fn source_plan(root: &Path, path: &str) -> SourcePlanRef {
-    let spec_id = store::load(&root.join(path)).ok().and_then(|loaded| {
-        let markdown = Markdown::parse(&loaded.source);
-        markdown.value("spec_id").map(str::to_owned)
-    });
+    let loaded = store::load(&root.join(path)).ok();
     SourcePlanRef {
         path: path.to_owned(),
-        spec_id: spec_id.filter(|id| !id.is_empty()),
+        spec_id: loaded.and_then(|loaded| SourcePlan::read(&loaded.source).spec_id),
     }
 }

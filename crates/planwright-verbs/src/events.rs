@@ -162,7 +162,7 @@ pub fn task_of(event: &RunEvent) -> Option<&str> {
         RunEvent::Candidate(candidate) => Some(&candidate.task),
         RunEvent::Conflicted(conflicted) => Some(&conflicted.task),
         RunEvent::LandingStarted(landing) => Some(&landing.task),
-        RunEvent::LandingEnded(merged) => Some(&merged.task),
+        RunEvent::LandingEnded(ended) => Some(&ended.task),
         RunEvent::Drifted(drifted) => Some(&drifted.task),
         RunEvent::Stopping(stopping) => stopping.task.as_deref(),
         RunEvent::Remark(remark) => remark.task.as_deref(),

@@ -67,10 +67,12 @@ pub fn import(
     };
     let refused = |found| refused_answer(workspace, &import.text, found);
     let outline = match import.exact() {
-        Ok(exact) if import.says_more_than_lines(exact.dialect) => match outline::read(&import.text.source, request.partial) {
-            Ok(outline) => outline,
-            Err(_) => return import.write_exact(&exact),
-        },
+        Ok(exact) if import.says_more_than_lines(exact.dialect) => {
+            match outline::read(&import.text.source, request.partial) {
+                Ok(outline) => outline,
+                Err(_) => return import.write_exact(&exact),
+            }
+        }
         Ok(exact) => match other_plan(&import.text.source, exact.part, request.partial) {
             None => return import.write_exact(&exact),
             Some(outline) => outline.map_err(refused)?,

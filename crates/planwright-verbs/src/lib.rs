@@ -39,6 +39,7 @@ pub mod depend;
 pub mod diff;
 pub mod doctor;
 pub mod done;
+pub mod draft;
 pub mod edit;
 pub mod events;
 pub mod explain;

@@ -14,6 +14,7 @@ use planwright_run::runs::{AttemptPlace, LogFollower, Receipt, SeenRun};
 use planwright_run::store::load;
 use serde::{Deserialize, Serialize};
 
+use crate::cancel::CancelToken;
 use crate::failure::{Failure, Result};
 use crate::run_history::{PAUSE, RunActivity, RunScope, RunStatus, judged, unreadable};
 use crate::text::{count, cut, shown_name};
@@ -82,6 +83,42 @@ pub struct LoggedAttempt {
     pub prompt: Option<String>,
     pub result: Option<String>,
     pub checks: Vec<String>,
+}
+
+/// The request for the content of a log.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LogRequest {
+    /// The task, by the plan's own name.
+    pub task: String,
+    #[serde(default)]
+    pub part: LogPart,
+    /// The id of the run, a prefix of it, or `last`. None: the newest that tried the task.
+    pub run: Option<String>,
+    /// The number of the attempt in that run, from 1. None: the newest.
+    pub attempt: Option<u32>,
+    /// Only runs of this plan: a path, an id or part of one.
+    pub plan: Option<String>,
+}
+
+/// The content of a log.
+#[derive(Serialize)]
+pub struct LogReport {
+    pub schema_version: &'static str,
+    pub task: String,
+    /// One text, or one for each command that verified the attempt.
+    pub texts: Vec<LogText>,
+    /// Whether the log is longer than a report may be.
+    pub cut: bool,
+}
+
+#[derive(Default, Serialize)]
+pub struct LogText {
+    /// The command that printed it, argument by argument; null for the agent.
+    pub command: Option<Vec<String>>,
+    /// How the command ended.
+    pub exit: Option<String>,
+    pub text: String,
 }
 
 /// What the reader of a log receives, in order.
@@ -173,6 +210,61 @@ pub fn read_log(
     }
 }
 
+/// The longest content of a log in a report, in bytes.
+const MAX_LOG: usize = 16 * 1024 * 1024;
+
+/// Returns a log of an attempt at a task as one report, for callers that cannot receive entries.
+pub fn log(workspace: &Workspace, request: &LogRequest, cancel: &CancelToken) -> Result<LogReport> {
+    let scope = LogsRequest {
+        task: Some(request.task.clone()),
+        run: request.run.clone(),
+        attempt: request.attempt,
+        plan: request.plan.clone(),
+    };
+    let (mut texts, mut is_cut) = (Vec::new(), false);
+    let mut bytes = Vec::new();
+    let mut n_bytes = 0;
+    let finish = |texts: &mut Vec<LogText>, bytes: &mut Vec<u8>| {
+        let text = String::from_utf8_lossy(&std::mem::take(bytes)).into_owned();
+        if texts.is_empty() {
+            texts.push(LogText::default());
+        }
+        if let Some(last) = texts.last_mut() {
+            last.text.push_str(&text);
+        }
+    };
+    read_log(workspace, &scope, &request.task, request.part, &mut |entry| {
+        match entry {
+            LogEntry::Check(receipt) => texts.push(LogText {
+                command: Some(receipt.command.clone()),
+                exit: Some(receipt.exit.clone()),
+                text: String::new(),
+            }),
+            LogEntry::Bytes(more) => {
+                let kept = more.get(..MAX_LOG.saturating_sub(n_bytes)).unwrap_or(more);
+                is_cut |= kept.len() < more.len();
+                n_bytes += kept.len();
+                bytes.extend_from_slice(kept);
+            }
+            LogEntry::End => finish(&mut texts, &mut bytes),
+            LogEntry::UpToDate => {}
+        }
+        match is_cut || cancel.exit().is_some() {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        }
+    })?;
+    if !bytes.is_empty() {
+        finish(&mut texts, &mut bytes);
+    }
+    Ok(LogReport {
+        schema_version: "planwright.log/v1",
+        task: request.task.clone(),
+        texts,
+        cut: is_cut,
+    })
+}
+
 /// Returns the requested run: the named one, or the newest that tried the task.
 fn run_with(scope: &RunScope, request: &LogsRequest, task: &str) -> Result<(SeenRun, RunState)> {
     if request.run.is_none() {
@@ -261,7 +353,7 @@ fn unknown(run: &SeenRun, run_state: &RunState, task: &str) -> Failure {
         names.truncate(12);
         names.push("…".to_owned());
     }
-    let message = format!("run {} knows no task `{}`", run.place.id(), cut(&shown_name(task), 60));
+    let message = format!("run {} has no task `{}`", run.place.id(), cut(&shown_name(task), 60));
     let tried = run_state.tasks().iter().filter(|task| !task.attempts.is_empty());
     let nearest = nearest_name(task, tried.map(|task| task.task.as_str()));
     let meant = nearest.map_or_else(String::new, |name| format!("did you mean `{}`? ", shown_name(name)));

@@ -1,10 +1,9 @@
 //! The verb `plan`: an agent writes a plan for a goal, and planwright checks it.
 
-use std::io;
 use std::path::{Path, PathBuf};
 
 use planwright_core::convert::{self, Imported, PlanningRequest};
-use planwright_core::diagnostic::{Diagnostic, Severity};
+use planwright_core::diagnostic::Diagnostic;
 use planwright_core::dialect::Dialect;
 use planwright_core::inspect::LinkedPlan;
 use planwright_core::outline;
@@ -20,17 +19,17 @@ use planwright_run::journal::{ChangeRecord, plan_id};
 use planwright_run::layout::root_of;
 use planwright_run::planner::{self, AnswerSource, PlanningCost, PlanningError};
 use planwright_run::shell::argument;
-use planwright_run::store::{self, PlanFile, Store};
+use planwright_run::store::{PlanFile, Store};
 use serde::{Deserialize, Serialize};
 
 use crate::configuration::sound_config;
+use crate::draft::DraftRequest;
 use crate::failure::{Failure, Result};
 use crate::planning::{
     Confirmation, EffortReport, OutlineReading, PlanObserver, PlannerRequest, SourceFindings, asked_back, create_plan,
     declined, derived_by, dialect_or_default, keep_unusable, new_path, other_notes, planning_failure,
     remark_same_title, require_new, task_names, with_id_source_for,
 };
-use crate::run_history::first_step;
 use crate::workspace::Workspace;
 
 #[derive(Clone, Debug, Deserialize)]
@@ -65,8 +64,9 @@ pub struct MakePlanReport {
     pub reasoning: String,
     /// Whether the plan has no errors. Only an editor can introduce them.
     pub valid: bool,
+    /// The new plan, as a request to the verb `draft`.
     #[serde(skip)]
-    pub draft: NewDraft,
+    pub draft: DraftRequest,
     /// The findings about the plan, with the text for excerpts.
     #[serde(skip)]
     pub findings: SourceFindings,
@@ -342,9 +342,9 @@ impl<'a> PlanWork<'a> {
             effort: made.effort.into(),
             reasoning: made.reasoning,
             valid: true,
-            draft: NewDraft {
-                path: path.clone(),
-                dialect: self.dialect,
+            draft: DraftRequest {
+                plan: path.clone(),
+                dialect: self.dialect.name().to_owned(),
             },
             findings: SourceFindings {
                 path,
@@ -442,48 +442,5 @@ fn effort_of(error: &PlanningError) -> PlanningCost {
     match error {
         PlanningError::Unusable { effort, .. } | PlanningError::Asks { effort, .. } => *effort,
         PlanningError::AgentQuery(_) => PlanningCost::default(),
-    }
-}
-
-/// A new plan, which the user may edit before it is used.
-pub struct NewDraft {
-    pub path: PathBuf,
-    dialect: &'static dyn Dialect,
-}
-
-pub struct EditedDraft {
-    pub is_valid: bool,
-    pub findings: SourceFindings,
-}
-
-impl NewDraft {
-    /// Reads it again; none if its file is gone.
-    pub fn edited(&self) -> Option<EditedDraft> {
-        let source = store::load(&self.path).ok()?.source;
-        let inspection = inspect_file(&source, Some(&self.path), Some(self.dialect)).inspection;
-        Some(EditedDraft {
-            is_valid: inspection.plan.is_some() && inspection.count(Severity::Error) == 0,
-            findings: SourceFindings {
-                path: self.path.clone(),
-                source,
-                findings: inspection.diagnostics,
-            },
-        })
-    }
-
-    /// Renames its file, so that it is no longer a plan. Returns the new name.
-    pub fn abandon(&self) -> io::Result<PathBuf> {
-        let kept = self.path.with_extension("abandoned.txt");
-        std::fs::rename(&self.path, &kept)?;
-        Ok(kept)
-    }
-
-    pub fn next_step(&self) -> String {
-        let first = || {
-            let source = store::load(&self.path).ok()?.source;
-            let inspection = inspect_file(&source, Some(&self.path), Some(self.dialect)).inspection;
-            inspection.plan.as_ref().map(|linked| first_step(linked, &self.path))
-        };
-        first().unwrap_or_else(|| format!("planwright run {}", argument(&self.path.to_string_lossy())))
     }
 }

@@ -11,7 +11,7 @@ use planwright_run::git::{Diffstat, Repository};
 use planwright_run::inspect_file::inspect_file;
 use planwright_run::revise::take_states;
 use planwright_run::runs::SeenRun;
-use planwright_run::runs::state::RunState;
+use planwright_run::runs::state::{RunState, TaskRun};
 use planwright_run::store;
 use serde::{Deserialize, Serialize};
 
@@ -56,6 +56,87 @@ pub struct ReportedRun {
     pub now: String,
     /// The sizes of the run's commits.
     pub stats: BTreeMap<String, Diffstat>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct PageDataRequest {
+    /// The id of the run, a prefix of it, or `last`. None: the newest.
+    pub run: Option<String>,
+    /// Only runs of this plan: a path, an id or part of one.
+    pub plan: Option<String>,
+    /// Whether to include the changes of each task, as a diff.
+    pub diff: bool,
+}
+
+/// The data of a page about a run, for callers that draw their own.
+#[derive(Serialize)]
+pub struct PageDataReport {
+    pub schema_version: &'static str,
+    pub run: String,
+    pub plan: String,
+    pub title: Option<String>,
+    pub standing: String,
+    /// The time of this report, as RFC 3339.
+    pub time: String,
+    pub tasks: Vec<PageTask>,
+}
+
+#[derive(Serialize)]
+pub struct PageTask {
+    pub task: String,
+    pub state: &'static str,
+    pub attempts: Vec<PageAttempt>,
+    /// The commit of its landed work.
+    pub commit: Option<String>,
+    pub size: Option<PageSize>,
+    /// The changes of the commit, if requested.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub diff: Option<String>,
+    /// The last lines that its last attempt printed.
+    pub log: Option<Vec<String>>,
+}
+
+#[derive(Serialize)]
+pub struct PageAttempt {
+    pub attempt: u32,
+    pub agent: String,
+    pub started: String,
+    pub ended: Option<String>,
+    pub outcome: Option<String>,
+    pub why: Option<String>,
+    pub files: Vec<String>,
+}
+
+#[derive(Serialize)]
+pub struct PageSize {
+    pub files: u64,
+    pub added: u64,
+    pub removed: u64,
+}
+
+/// Returns the data of a page about a run. Writes nothing.
+pub fn page_data(workspace: &Workspace, request: &PageDataRequest) -> Result<PageDataReport> {
+    let reported = reported_run(
+        workspace,
+        &ReportRequest {
+            run: request.run.clone(),
+            plan: request.plan.clone(),
+            out: None,
+            diff: request.diff,
+        },
+    )?;
+    let tasks = reported.run_state.tasks().iter();
+    let title = reported.linked().map(|linked| linked.plan.title().to_owned());
+    Ok(PageDataReport {
+        schema_version: "planwright.report-data/v1",
+        run: reported.id().to_owned(),
+        plan: reported.path().to_owned(),
+        title: title.filter(|title| !title.is_empty()),
+        standing: reported.standing.word().to_owned(),
+        time: reported.now.clone(),
+        tasks: tasks.map(|task| reported.page_task(task)).collect(),
+    })
 }
 
 /// Collects the data of a page about a run.
@@ -122,6 +203,33 @@ impl ReportedRun {
     pub fn diff(&self, commit: &str) -> Option<String> {
         let bytes = self.repository.as_ref()?.diff_of(commit).ok()?;
         Some(String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    fn page_task(&self, task: &TaskRun) -> PageTask {
+        let commit = task.landed().and_then(|landed| landed.commit.clone());
+        let attempts = task.attempts.iter().map(|attempt| PageAttempt {
+            attempt: attempt.attempt,
+            agent: attempt.agent.clone(),
+            started: attempt.times.started.clone(),
+            ended: attempt.times.ended.clone(),
+            outcome: attempt.outcome.as_ref().map(ToString::to_string),
+            why: attempt.why.clone(),
+            files: attempt.report.files.clone(),
+        });
+        let stat = commit.as_ref().and_then(|commit| self.stats.get(commit));
+        PageTask {
+            task: task.task.clone(),
+            state: task.state.name(),
+            attempts: attempts.collect(),
+            size: stat.map(|stat| PageSize {
+                files: stat.files,
+                added: stat.added,
+                removed: stat.removed,
+            }),
+            diff: commit.as_deref().and_then(|commit| self.diff(commit)),
+            log: task.last().and_then(|last| self.log(&last.name, last.attempt)),
+            commit,
+        }
     }
 
     /// Returns the last lines that an attempt printed; none without a log.

@@ -12,8 +12,8 @@ use crate::failure::{Failure, Result};
 use crate::history::PastReport;
 use crate::json::{Members, PlanOverview, TaskOverview};
 use crate::plans::{
-    OpenedPlan, PlanChoice, PlanOrTask, SkipCauses, TaskSummary, fields_of, group_overview, plan_or_task, plan_overview, remark_copy,
-    task_named, task_overview,
+    OpenedPlan, PlanChoice, PlanOrTask, SkipCauses, TaskSummary, fields_of, group_overview, plan_or_task,
+    plan_overview, remark_copy, task_named, task_overview,
 };
 use crate::text::one_line;
 use crate::verification::VerifiedReport;

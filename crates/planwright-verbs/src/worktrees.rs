@@ -61,7 +61,7 @@ pub fn worktrees(workspace: &Workspace, request: &WorktreesRequest) -> Result<Wo
     }
     if Repository::around(&root).map_err(git_failure)?.is_none() {
         return Err(Failure::problem(
-            "this is no git repository",
+            "not a git repository",
             "without one, tasks share the folder and leave no checkouts",
         ));
     }

@@ -53,7 +53,7 @@ fence = "off"
 
 /// Verbs without an effect here: lists are not approved, not derived from a document, have one form and no field for why an entry is
 /// blocked; no run is active, nothing waits for a branch or for a second opinion, and there is no repository.
-const REFUSING: [&str; 13] = [
+const REFUSING: [&str; 14] = [
     "approve",
     "arbiter",
     "block",
@@ -66,6 +66,7 @@ const REFUSING: [&str; 13] = [
     "tasks-cards",
     "tasks-derive",
     "tasks-regenerate",
+    "tasks-regenerate-prompt",
     "worktrees",
 ];
 
@@ -166,6 +167,14 @@ fn make_plans(verbs: &mut VerbLog) {
     let request = json!({"goal": "Brunch", "dialect": "todo", "planner": planner, "out": "brunch.json", "yes": true});
     verbs.call("plan", &request);
     assert!(text_of("brunch.json").contains("rolls"));
+    let prompt = verbs.call("plan-prompt", &json!({"goal": "Brunch", "dialect": "todo"}));
+    assert!(
+        prompt.as_str().is_some_and(|prompt| prompt.contains("Brunch")),
+        "{prompt}"
+    );
+    let draft = verbs.call("draft", &json!({"plan": "brunch.json", "dialect": "todo"}));
+    assert_eq!(draft["valid"], true, "{draft}");
+    verbs.call("draft-abandon", &json!({"plan": "supper.json", "dialect": "todo"}));
     for dialect in DIALECTS.iter().filter(|dialect| dialect.name() != "todo") {
         let out = format!("{}.out", dialect.name());
         verbs.call("convert", &json!({"file": PLAN, "to": dialect.name(), "out": out}));
@@ -176,6 +185,7 @@ fn make_plans(verbs: &mut VerbLog) {
     }
     verbs.call("migrate", &json!({"file": PLAN}));
     verbs.call("tasks-derive", &json!({"plan": "source.md"}));
+    verbs.call("tasks-derive-prompt", &json!({"plan": "source.md"}));
 }
 
 fn read_plan(verbs: &mut VerbLog) {
@@ -191,6 +201,7 @@ fn read_plan(verbs: &mut VerbLog) {
         "proposals",
         "tasks-cards",
         "tasks-regenerate",
+        "tasks-regenerate-prompt",
     ] {
         verbs.call(verb, &json!({"plan": choice()}));
     }
@@ -268,6 +279,7 @@ fn move_tasks(verbs: &mut VerbLog) {
     assert!(now.contains("\"breakfast\""), "{now}");
     verbs.call("fail", &bread("burnt"));
     let planner = json!({"answer": ANSWER});
+    verbs.call("replan-prompt", &json!({"plan": choice()}));
     verbs.call("replan", &json!({"plan": choice(), "planner": planner, "yes": true}));
     assert!(text_of(SECOND).contains("\"replaces\": \"breakfast\""));
     let now = text_of(".todo/now.json");
@@ -275,12 +287,15 @@ fn move_tasks(verbs: &mut VerbLog) {
 }
 
 fn run_plan(verbs: &mut VerbLog) {
+    let preview = verbs.call("run-preview", &json!({"plan": {"plan": SECOND}}));
+    let task = preview["tasks"][0]["task"].as_str().expect("a task").to_owned();
     let ran = verbs.call("run", &json!({"plan": {"plan": SECOND}}));
     let list = text_of(SECOND);
     assert!(!list.contains(r#""ticked": false"#), "{ran:#}\n{list}");
-    for verb in ["runs", "summary", "events", "logs"] {
+    for verb in ["runs", "summary", "events", "logs", "report"] {
         verbs.call(verb, &json!({"plan": SECOND}));
     }
+    verbs.call("log", &json!({"task": task, "plan": SECOND}));
 }
 
 fn put_away(verbs: &mut VerbLog) {

@@ -535,7 +535,10 @@ impl Editor<'_> {
     fn adopt(&self, order: Option<&str>) -> Result<String, Problem> {
         let adopted = self.edits.adopted(self.plan(), order).ok_or_else(|| {
             Problem::field(
-                format!("plans of the dialect `{}` are found without being adopted", self.linked.dialect.name()),
+                format!(
+                    "plans of the dialect `{}` are found without being adopted",
+                    self.linked.dialect.name()
+                ),
                 "`planwright list` shows them".to_owned(),
             )
         })?;
@@ -723,9 +726,7 @@ impl Editor<'_> {
                         self.name(task_ix)
                     ),
                     match self.located.document.format() {
-                        DocumentFormat::Own(_) => {
-                            "move the lines by hand, then run `planwright check`".to_owned()
-                        }
+                        DocumentFormat::Own(_) => "move the lines by hand, then run `planwright check`".to_owned(),
                         _ => "write out what the alias stands for, then move it".to_owned(),
                     },
                 )

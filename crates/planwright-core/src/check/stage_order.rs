@@ -33,7 +33,10 @@ pub(super) fn check(plan: &Plan, links: &Links, in_cycle: &[usize], found: &mut 
         );
         found.push(
             Diagnostic::new(&STAGE_ORDER, span, message)
-                .with_related(plan.name_span(&plan.tasks()[other]), "it waits for all tasks of the phases above it")
+                .with_related(
+                    plan.name_span(&plan.tasks()[other]),
+                    "it waits for all tasks of the phases above it",
+                )
                 .with_help("remove the dependency, or move one of the two tasks"),
         );
     }

@@ -555,14 +555,22 @@ fn stages_to_dependencies(draft: &mut PlanDraft) -> Result<(), ConversionRefusal
         stages.partition_point(|&stage| stage < latest)..end
     });
     let waits: Vec<std::ops::Range<usize>> = waits.collect();
-    let n_edges = waits.iter().map(|range| range.len()).fold(0usize, usize::saturating_add);
+    let n_edges = waits
+        .iter()
+        .map(|range| range.len())
+        .fold(0usize, usize::saturating_add);
     if n_edges > MAX_EDGES {
         return Err(ConversionRefusal::TooManyEdges(n_edges));
     }
     for (task, range) in draft.tasks.iter_mut().zip(waits) {
         let own = &mut task.dependencies;
         let known: std::collections::HashSet<u32> = own.iter().copied().collect();
-        own.extend(by_stage[range].iter().map(|&ix| ix as u32).filter(|place| !known.contains(place)));
+        own.extend(
+            by_stage[range]
+                .iter()
+                .map(|&ix| ix as u32)
+                .filter(|place| !known.contains(place)),
+        );
     }
     draft.has_stages = false;
     Ok(())

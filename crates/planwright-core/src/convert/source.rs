@@ -190,8 +190,11 @@ impl<'i> ConversionSource<'i> {
             return 0;
         }
         let source = self.linked.plan.source();
-        let (lists, texts): (Vec<_>, Vec<_>) =
-            self.root().members().map(|member| member.value).partition(|value| value.kind() == NodeKind::Array);
+        let (lists, texts): (Vec<_>, Vec<_>) = self
+            .root()
+            .members()
+            .map(|member| member.value)
+            .partition(|value| value.kind() == NodeKind::Array);
         let parts = lists.into_iter().flat_map(NodeRef::elements).chain(texts);
         let mut spans: Vec<Span> = parts.map(NodeRef::span).collect();
         spans.sort_unstable();

@@ -4,8 +4,8 @@ use super::{
     CannotFollow, DialectWriter, Followed, LocatedPlan, PointerRefusal, PointerUpdate, RecordedMove, RequestHistory,
     Successor, TaskListEdit, VersionLineage,
 };
-use crate::document::{OwnNotation, Parsed};
 use crate::document::patch::PlainValue as PatchValue;
+use crate::document::{OwnNotation, Parsed};
 use crate::edit::{FieldEdit, PlanMove, PlanRequest};
 use crate::plan::{Field, Plan, StateCounts, TaskName};
 use crate::text::SourceText;

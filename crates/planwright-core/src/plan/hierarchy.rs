@@ -86,7 +86,10 @@ impl Plan {
     pub(super) fn at_position(&self, name: &str) -> Option<usize> {
         let positions = &self.hierarchy.as_ref()?.positions;
         let is_there = |&task_ix: &usize| {
-            let has_no_id = self.tasks.get(task_ix).is_some_and(|task| !matches!(task.name, TaskName::Id(_)));
+            let has_no_id = self
+                .tasks
+                .get(task_ix)
+                .is_some_and(|task| !matches!(task.name, TaskName::Id(_)));
             has_no_id && self.str(positions[task_ix]) == name
         };
         (0..positions.len()).find(is_there)
@@ -105,7 +108,10 @@ impl Plan {
 
     /// Returns the tasks of a group and of the groups in it.
     pub fn tasks_of_group(&self, group_ix: usize) -> impl Iterator<Item = usize> {
-        let members = self.hierarchy.as_ref().and_then(|hierarchy| hierarchy.members.get(group_ix));
+        let members = self
+            .hierarchy
+            .as_ref()
+            .and_then(|hierarchy| hierarchy.members.get(group_ix));
         members.into_iter().flatten().map(|&task_ix| task_ix as usize)
     }
 
@@ -117,7 +123,8 @@ impl Plan {
             !self.tasks[task_ix].held && !inner.any(|group| self.groups()[group].is_optional)
         };
         let has_required = self.tasks_of_group(group_ix).any(|task_ix| is_required(&task_ix));
-        self.tasks_of_group(group_ix).filter(move |task_ix| !has_required || is_required(task_ix))
+        self.tasks_of_group(group_ix)
+            .filter(move |task_ix| !has_required || is_required(task_ix))
     }
 
     /// Returns the state of a group, which follows from its required tasks.

@@ -91,7 +91,8 @@ impl Links {
                 let dependency_ix = first + offset;
                 if let DependencyTarget::Group(group) = dependency.target {
                     for to in plan.required_tasks(group as usize).filter(|to| *to != task_ix) {
-                        if std::mem::replace(&mut last[to], (task_ix as u32, dependency_ix as u32)).0 != task_ix as u32 {
+                        if std::mem::replace(&mut last[to], (task_ix as u32, dependency_ix as u32)).0 != task_ix as u32
+                        {
                             let (to, dependency_ix) = (to as u32, dependency_ix as u32);
                             self.edges.push(Edge { to, dependency_ix });
                         }

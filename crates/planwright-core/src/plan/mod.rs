@@ -11,8 +11,8 @@ pub mod transition;
 use std::borrow::Cow;
 
 use crate::text::{SourceText, Span};
-pub use hierarchy::{Group, Hierarchy};
 pub use approval::{NO_PLAN_STATUS, PlanMachine, PlanRow, PlanVerb, RunLift, RunRefusal};
+pub use hierarchy::{Group, Hierarchy};
 pub use lifecycle::{Lifecycle, Slots, TaskOrder, Wording};
 pub use links::{LinkProblem, Links};
 pub(crate) use readiness::Overview;

@@ -110,7 +110,9 @@ fn data(inspection: &Inspection) -> (String, String) {
             let value: yaml_serde::Value = yaml_serde::from_str(source.as_str()).expect("YAML");
             (serde_json::to_string(&value).expect("data"), String::new())
         }
-        CarrierKind::Markdown if inspection.dialect_name() == Some("checklist") => (source.as_str().to_owned(), String::new()),
+        CarrierKind::Markdown if inspection.dialect_name() == Some("checklist") => {
+            (source.as_str().to_owned(), String::new())
+        }
         CarrierKind::Markdown => {
             let around = source.as_str().replacen(source.slice(span), "", 1);
             (json_data(source.slice(span)), around)
@@ -404,7 +406,9 @@ fn an_edit_of_one_task_wins_there_and_nowhere_else() {
                     false if from == "checklist" => {
                         // A checklist that is written again has explicit dependencies, no headings, and no marks of other tools.
                         let is_gone = |line: &&String| {
-                            ["  Parallelizable", "  SourceUnit", "  Section"].iter().any(|field| line.starts_with(field))
+                            ["  Parallelizable", "  SourceUnit", "  Section"]
+                                .iter()
+                                .any(|field| line.starts_with(field))
                         };
                         let kept = |lines: &[String]| -> Vec<String> {
                             let kept = lines.iter().skip(1).filter(|line| !is_gone(line));

@@ -487,7 +487,13 @@ fn checklist(dice: &mut Dice) -> String {
             out.push_str(&format!(" (needs T{})", dice.roll(ix)));
         }
         out.push('\n');
-        for detail in ["  Some text.", "  - it works", "  - files: a.rs, b.rs", "", "  > quoted"] {
+        for detail in [
+            "  Some text.",
+            "  - it works",
+            "  - files: a.rs, b.rs",
+            "",
+            "  > quoted",
+        ] {
             if dice.one_in(5) {
                 out.push_str(&format!("{detail}\n"));
             }

@@ -61,7 +61,10 @@ fn json_of(value: &PlainValue) -> Value {
         PlainValue::Number(number) => serde_json::from_str(number).expect("a number"),
         PlainValue::String(text) | PlainValue::Alias(text) => json!(text),
         PlainValue::Array(items) => items.iter().map(json_of).collect(),
-        PlainValue::Object(members) => members.iter().map(|(key, value)| (key.clone(), json_of(value))).collect(),
+        PlainValue::Object(members) => members
+            .iter()
+            .map(|(key, value)| (key.clone(), json_of(value)))
+            .collect(),
     }
 }
 

@@ -86,7 +86,7 @@ impl Assembly {
         base.fallback = self.get(&member("fallback")).map(|(name, _)| name);
         self.set_variables(&mut base, &member("set"));
         self.set_retries(&mut base, followed, &fields);
-        self.look_at_placeholders(&base, &fields);
+        self.check_placeholders(&base, &fields);
         Some(base)
     }
 
@@ -120,19 +120,19 @@ impl Assembly {
     }
 
     /// Reports unknown placeholders, and those that a shell would execute.
-    fn look_at_placeholders(&mut self, agent: &Agent, fields: &AgentFields) {
+    fn check_placeholders(&mut self, agent: &Agent, fields: &AgentFields) {
         let mut faults = misplaced(agent);
         let has_placeholder = |name: &str| agent.command.iter().any(|word| holds(word, name));
         match (agent.prompt, has_placeholder("prompt_file")) {
             (Channel::File, false) => faults.push(CommandProblem {
                 word_ix: None,
-                message: "the prompt is in a file, and `{prompt_file}` does not stand in the command".to_owned(),
+                message: "the prompt is in a file, and `{prompt_file}` is missing from the command".to_owned(),
                 help: "write it where the agent wants the path of the file".to_owned(),
             }),
             (Channel::Stdin | Channel::Argument, true) => faults.push(CommandProblem {
                 word_ix: None,
                 message: format!(
-                    "`{{prompt_file}}` stands in the command, and prompt is \"{}\"",
+                    "`{{prompt_file}}` is in the command, and prompt is \"{}\"",
                     agent.prompt.as_str()
                 ),
                 help: "set prompt = \"file\", or leave `{prompt_file}` out".to_owned(),
@@ -147,7 +147,7 @@ impl Assembly {
         }
     }
 
-    pub(super) fn look_for_agents(&mut self, config: &Config) {
+    pub(super) fn check_agents(&mut self, config: &Config) {
         let mut named: Vec<(String, SettingLocation)> = self.get(&parts("run.agent")).into_iter().collect();
         for name in self.names(&["run", "types"]) {
             named.extend(self.get(&["run", "types", &name].map(str::to_owned)));
@@ -181,7 +181,7 @@ impl Assembly {
     }
 
     /// Reports cycles of fallbacks, each cycle once.
-    pub(super) fn look_for_circles(&mut self, config: &Config) {
+    pub(super) fn check_circles(&mut self, config: &Config) {
         for circle in circles(&config.agents) {
             let Some((_, place)) = circle.first().and_then(|first| self.fallback(first)) else {
                 continue;
@@ -279,7 +279,7 @@ fn misplaced(agent: &Agent) -> Vec<CommandProblem> {
         for found in placeholders(word).filter(|found| !found.is_escaped) {
             let name = found.name;
             let (message, help) = match name {
-                _ if !PLACEHOLDERS.contains(&name) => (format!("`{{{name}}}` stands for nothing"), meant(name)),
+                _ if !PLACEHOLDERS.contains(&name) => (format!("`{{{name}}}` is unknown"), meant(name)),
                 _ if script == Some(ix) => (
                     format!("`{{{name}}}` would become part of a script of the shell"),
                     "pass it to the script as an argument (`$0`, `$1`, …), or use variables like PLANWRIGHT_TASK"

@@ -51,8 +51,8 @@ pub fn assemble(files: Vec<ConfigSource>, variables: &[(String, String)], flags:
         check_exclude: assembly.value("check.exclude").unwrap_or_default(),
         compat_strict: assembly.flag("compat.strict"),
     };
-    assembly.look_for_agents(&config);
-    assembly.look_for_circles(&config);
+    assembly.check_agents(&config);
+    assembly.check_circles(&config);
     let indices: Vec<LineIndex<'_>> = assembly.sources.iter().map(|source| source.text.line_index()).collect();
     for (name, agent) in &mut config.agents {
         if let Some((place, _)) = assembly.tables.get(&["agents", name].map(str::to_owned)[..]) {

@@ -54,7 +54,7 @@ impl DoctorFinding {
 
     pub(super) fn not_a_folder(path: &Path, what: &str) -> Self {
         let message = format!(
-            "`{}` {what}, and planwright keeps what it knows of the plans in a folder of that name",
+            "`{}` {what}, and planwright stores its state in a folder of that name",
             path.display()
         );
         let help = "move it away: plans can be read, but not changed, until then";
@@ -70,8 +70,8 @@ impl DoctorFinding {
     pub(super) fn tracked() -> Self {
         let message = format!("git tracks files of `{STATE_FOLDER}`: every clone takes that history for its own");
         let help = format!(
-            "in a repository of yours: `git rm -r --cached {STATE_FOLDER}`, and commit; in a stranger's, remove the folder: what \
-             it says of the tasks is the stranger's word"
+            "in a repository of yours: `git rm -r --cached {STATE_FOLDER}`, and commit; in another person's, remove the folder: \
+             its states of the tasks are not yours"
         );
         warning("state-tracked", message, help).at(Path::new(STATE_FOLDER))
     }

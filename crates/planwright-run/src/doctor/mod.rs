@@ -5,7 +5,7 @@ mod finding;
 use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use ignore::gitignore::GitignoreBuilder;
 use planwright_core::diagnostic::Severity;
@@ -54,21 +54,21 @@ pub struct DoctorFindings {
 }
 
 /// Checks a workspace. Writes a file to its state folder and removes it at once, to test whether the folder is writable.
-pub fn examine_workspace(root: &Path) -> DoctorFindings {
-    let mut health = DoctorFindings {
+pub fn diagnose(root: &Path) -> DoctorFindings {
+    let mut findings = DoctorFindings {
         configuration: config::load(root, &ConfigInputs::of_process()),
         n_plans: 0,
         n_journals: 0,
         findings: Vec::new(),
     };
-    health.look_at_state(root);
-    let ids = health.look_at_plans(root);
-    health.look_at_journals(root, &ids);
-    health.look_at_runs(root);
-    health.look_at_verification(root);
-    health.look_at_agents(root);
-    health.look_for_litter(root);
-    health
+    findings.check_state(root);
+    let ids = findings.check_plans(root);
+    findings.check_journals(root, &ids);
+    findings.check_runs(root);
+    findings.check_verification(root);
+    findings.check_agents(root);
+    findings.check_leftovers(root);
+    findings
 }
 
 impl DoctorFindings {
@@ -78,7 +78,7 @@ impl DoctorFindings {
         self.findings.len() + sources.map(|source| source.findings.len()).sum::<usize>()
     }
 
-    fn look_at_state(&mut self, root: &Path) {
+    fn check_state(&mut self, root: &Path) {
         let state = root.join(STATE_FOLDER);
         let is_there = state.is_symlink() || state.exists();
         // Without a state folder, the first change must create it.
@@ -116,10 +116,10 @@ impl DoctorFindings {
     }
 
     /// Returns the ids of all plans.
-    fn look_at_plans(&mut self, root: &Path) -> BTreeSet<String> {
+    fn check_plans(&mut self, root: &Path) -> BTreeSet<String> {
         let mut ids = BTreeSet::new();
         for path in plans_at_home(root) {
-            self.look_at_plan(root, &path, &mut ids);
+            self.check_plan(root, &path, &mut ids);
         }
         for path in archived_plans(root) {
             let id = load(&path)
@@ -130,7 +130,7 @@ impl DoctorFindings {
         ids
     }
 
-    fn look_at_plan(&mut self, root: &Path, path: &Path, ids: &mut BTreeSet<String>) {
+    fn check_plan(&mut self, root: &Path, path: &Path, ids: &mut BTreeSet<String>) {
         let shown = short(root, path);
         let source = match load(path) {
             Ok(loaded) => loaded.source,
@@ -157,18 +157,18 @@ impl DoctorFindings {
         }
     }
 
-    fn look_at_journals(&mut self, root: &Path, ids: &BTreeSet<String>) {
+    fn check_journals(&mut self, root: &Path, ids: &BTreeSet<String>) {
         let folder = root.join(STATE_FOLDER).join("journal");
         let mut names = DiskFiles.list_folder(&folder).unwrap_or_default();
         names.sort();
         let paths = names.iter().map(|name| folder.join(name));
         for path in paths.filter(|path| path.extension().is_some_and(|extension| extension == JOURNAL_EXTENSION)) {
             self.n_journals += 1;
-            self.look_at_journal(root, &path, ids);
+            self.check_journal(root, &path, ids);
         }
     }
 
-    fn look_at_journal(&mut self, root: &Path, journal: &Path, ids: &BTreeSet<String>) {
+    fn check_journal(&mut self, root: &Path, journal: &Path, ids: &BTreeSet<String>) {
         let sight = match journal::look(&DiskFiles, journal) {
             Ok(sight) => sight,
             Err(error) => return self.add(DoctorFinding::journal(root, error)),
@@ -185,11 +185,11 @@ impl DoctorFindings {
         if !is_known && !is_back && !root.join(&plan).exists() {
             return self.add(DoctorFinding::orphan_journal(&short(root, journal), &plan));
         }
-        self.look_at_claims(root, &root.join(plan));
+        self.check_claims(root, &root.join(plan));
     }
 
     /// Reports claims with an expired lease, and claims without one that are older than a day.
-    fn look_at_claims(&mut self, root: &Path, path: &Path) {
+    fn check_claims(&mut self, root: &Path, path: &Path) {
         let Ok(source) = load(path).map(|loaded| loaded.source) else {
             return;
         };
@@ -234,7 +234,7 @@ impl DoctorFindings {
         }
     }
 
-    fn look_at_runs(&mut self, root: &Path) {
+    fn check_runs(&mut self, root: &Path) {
         // Before the logs are read: a run that ends in the meantime is not interrupted.
         let live: BTreeSet<String> = runs::live_runs(&DiskFiles, root)
             .into_iter()
@@ -266,7 +266,7 @@ impl DoctorFindings {
     }
 
     /// Checks the programs of the commands that verify tasks. For a shell line, checks only the shell.
-    fn look_at_verification(&mut self, root: &Path) {
+    fn check_verification(&mut self, root: &Path) {
         let verify = &self.configuration.config.verify;
         let of_types = verify.types.values().flat_map(|checks| &checks.run);
         let of_criteria = verify.criteria.iter().flat_map(|rule| &rule.checks.run);
@@ -290,7 +290,7 @@ impl DoctorFindings {
     }
 
     /// Checks the programs of the agents that take tasks, and of their fallbacks.
-    fn look_at_agents(&mut self, root: &Path) {
+    fn check_agents(&mut self, root: &Path) {
         let config = &self.configuration.config;
         let chosen = config.run.agent.iter().chain(config.run.types.values());
         let chosen = chosen.filter_map(|name| config.agents.get(name));
@@ -326,12 +326,12 @@ impl DoctorFindings {
             || self.findings.iter().any(|finding| finding.severity == Severity::Error)
     }
 
-    fn look_for_litter(&mut self, root: &Path) {
+    fn check_leftovers(&mut self, root: &Path) {
         let plans = plans_at_home(root).into_iter().chain(archived_plans(root));
         let mut folders: BTreeSet<PathBuf> = plans.filter_map(|path| Some(path.parent()?.to_owned())).collect();
         folders.extend([root.to_owned(), root.join(STATE_FOLDER)]);
         for folder in folders {
-            let stale = stale_temporaries(&DiskFiles, &folder, SystemTime::now()).into_iter();
+            let stale = stale_temporaries(&DiskFiles, &folder, clock::of_files()).into_iter();
             self.findings
                 .extend(stale.map(|path| DoctorFinding::stale_temporary(&short(root, &path))));
         }

@@ -45,7 +45,7 @@ pub(super) struct RunningAttempt {
     /// The number of the attempt to resolve conflicts of the task.
     pub(super) resolution: Option<u32>,
     pub(super) work: AttemptWork,
-    pub(super) stage: AttemptPhase,
+    pub(super) phase: AttemptPhase,
     /// Why the run is ending it; none if it is not.
     pub(super) ending: Option<AgentEndReason>,
     pub(super) moved: Option<planwright_core::plan::State>,

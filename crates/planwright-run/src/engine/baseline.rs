@@ -118,8 +118,9 @@ impl Baseline<'_> {
             fence.give_temporary(made.map_err(RunError::io("a folder for temporary files cannot be made"))?);
         }
         let config = &self.request.config.run;
-        let scene = CheckEnvironment::of_no_attempt(config, base.folder.clone(), base.environment.clone(), fence);
-        verify::run_all(workers, checks, &scene, &logs, base.commit.as_deref(), view)
+        let check_environment =
+            CheckEnvironment::of_no_attempt(config, base.folder.clone(), base.environment.clone(), fence);
+        verify::run_all(workers, checks, &check_environment, &logs, base.commit.as_deref(), view)
             .map_err(|_| RunError::refused("interrupted before the first attempt", "nothing was changed"))
     }
 

@@ -104,7 +104,7 @@ pub fn refuse_branch_in_use(request: &RunRequest<'_>, prepared: &PreparedRun) ->
         return match repository.branch().map_err(failed)? {
             Some(_) => Ok(()),
             None => Err(RunError::refused(
-                "no branch is checked out, and the work is to land on the one that is",
+                "cannot land: HEAD is detached",
                 "check out a branch with `git switch`; or --branch NAME",
             )),
         };
@@ -189,10 +189,7 @@ fn usual_name(id: Option<&str>, path: &str) -> String {
 pub(super) fn begin_error(name: &str, error: GitError) -> RunError {
     match error {
         GitError::InUse { path, .. } => RunError::refused(
-            format!(
-                "the branch `{name}`, which the work is to land on, is checked out in `{}`",
-                path.display()
-            ),
+            format!("the target branch `{name}` is checked out in `{}`", path.display()),
             "check out another branch there; or --branch NAME; or --branch current to land on the one that is checked out",
         ),
         error => failed(error),

@@ -134,7 +134,7 @@ fn repository_of(snapshot: &PlanSnapshot) -> Result<Result<Repository, &'static 
             });
         }
         None if program("git").is_none() => return Ok(Err("git is not installed")),
-        None => return Ok(Err("this is no git repository")),
+        None => return Ok(Err("this is not a git repository")),
     };
     if repository.head().map_err(refused)?.is_none() {
         return Ok(Err("there is no commit yet"));

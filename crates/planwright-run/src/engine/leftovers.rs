@@ -239,8 +239,8 @@ impl Leftovers {
         let is_it = |commit: &str| self.repository.tree_of(commit).is_ok_and(|found| found == tree);
         let name = format!("candidates/{run}/{}", PlanKey::of(&attempt.name));
         let kept = self.repository.all_kept(&name).unwrap_or_default();
-        let merged = attempt.landing.merged.as_ref();
-        let landed = merged.and_then(|merged| merged.tree.as_deref());
+        let ended = attempt.landing.ended.as_ref();
+        let landed = ended.and_then(|ended| ended.tree.as_deref());
         is_it(base) || landed == Some(tree) || kept.iter().any(|kept| is_it(&kept.commit))
     }
 

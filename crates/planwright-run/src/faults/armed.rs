@@ -58,7 +58,7 @@ static N_STEPS: AtomicU64 = AtomicU64::new(0);
 static CLOCK_SHIFT: AtomicI64 = AtomicI64::new(0);
 
 /// The process groups that stay while others run.
-static BESIDE: Mutex<Vec<rustix::process::Pid>> = Mutex::new(Vec::new());
+static COMPANIONS: Mutex<Vec<rustix::process::Pid>> = Mutex::new(Vec::new());
 
 thread_local! {
     /// The microseconds after which the next process of this thread is killed.
@@ -82,14 +82,14 @@ pub fn point(name: &'static str) {
     }
 }
 
-/// Is called after the start of a process that leads its own group. A fault here kills the group, the processes registered by [`stays`],
+/// Is called after the start of a process that leads its own group. A fault here kills the group, the processes registered by [`companion_started`],
 /// then this process.
 pub fn started(process: &std::process::Child) {
     let micros = GIT_DELAY.with(|delay| delay.take());
     if let Some(micros) = micros {
         std::thread::sleep(Duration::from_micros(micros));
-        let beside = BESIDE.lock().unwrap_or_else(PoisonError::into_inner);
-        for group in beside
+        let companions = COMPANIONS.lock().unwrap_or_else(PoisonError::into_inner);
+        for group in companions
             .iter()
             .copied()
             .chain([rustix::process::Pid::from_child(process)])
@@ -101,17 +101,17 @@ pub fn started(process: &std::process::Child) {
 }
 
 /// Is called after the start of a process that stays while others run: a power cut ends it as well.
-pub fn stays(process: &std::process::Child) {
+pub fn companion_started(process: &std::process::Child) {
     started(process);
-    let mut beside = BESIDE.lock().unwrap_or_else(PoisonError::into_inner);
-    beside.push(rustix::process::Pid::from_child(process));
+    let mut companions = COMPANIONS.lock().unwrap_or_else(PoisonError::into_inner);
+    companions.push(rustix::process::Pid::from_child(process));
 }
 
 /// Is called after the end of such a process.
-pub fn went(process: &std::process::Child) {
+pub fn companion_ended(process: &std::process::Child) {
     let gone = rustix::process::Pid::from_child(process);
-    let mut beside = BESIDE.lock().unwrap_or_else(PoisonError::into_inner);
-    beside.retain(|group| *group != gone);
+    let mut companions = COMPANIONS.lock().unwrap_or_else(PoisonError::into_inner);
+    companions.retain(|group| *group != gone);
 }
 
 pub fn write(bytes: &[u8], write: impl Fn(&[u8]) -> io::Result<()>) -> io::Result<()> {
@@ -149,14 +149,14 @@ pub fn clock_rate() -> u32 {
 }
 
 /// Returns an instant of the faster clock.
-pub fn hurried(real: Instant) -> Instant {
+pub fn fast(real: Instant) -> Instant {
     static FIRST: OnceLock<Instant> = OnceLock::new();
     let first = *FIRST.get_or_init(|| real);
     first + real.saturating_duration_since(first) * clock_rate()
 }
 
 /// Returns a date of the faster clock, since 1970.
-pub fn hurried_date(real: Duration) -> Duration {
+pub fn fast_date(real: Duration) -> Duration {
     hurry().map_or(real, |hurry| {
         hurry.since + real.saturating_sub(hurry.since) * hurry.rate
     })

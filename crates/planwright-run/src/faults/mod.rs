@@ -8,10 +8,14 @@
 mod armed;
 
 #[cfg(all(feature = "crash-points", debug_assertions, unix))]
-pub use armed::{clock_rate, clock_shift, hurried, hurried_date, point, started, stays, step, went, write};
+pub use armed::{
+    clock_rate, clock_shift, companion_ended, companion_started, fast, fast_date, point, started, step, write,
+};
 
 #[cfg(not(all(feature = "crash-points", debug_assertions, unix)))]
-pub use unarmed::{clock_rate, clock_shift, hurried, hurried_date, point, started, stays, step, went, write};
+pub use unarmed::{
+    clock_rate, clock_shift, companion_ended, companion_started, fast, fast_date, point, started, step, write,
+};
 
 #[cfg(not(all(feature = "crash-points", debug_assertions, unix)))]
 mod unarmed {
@@ -30,10 +34,10 @@ mod unarmed {
     pub fn started(_process: &std::process::Child) {}
 
     #[inline(always)]
-    pub fn stays(_process: &std::process::Child) {}
+    pub fn companion_started(_process: &std::process::Child) {}
 
     #[inline(always)]
-    pub fn went(_process: &std::process::Child) {}
+    pub fn companion_ended(_process: &std::process::Child) {}
 
     #[inline(always)]
     pub fn write(bytes: &[u8], write: impl Fn(&[u8]) -> io::Result<()>) -> io::Result<()> {
@@ -51,12 +55,12 @@ mod unarmed {
     }
 
     #[inline(always)]
-    pub fn hurried(real: Instant) -> Instant {
+    pub fn fast(real: Instant) -> Instant {
         real
     }
 
     #[inline(always)]
-    pub fn hurried_date(real: Duration) -> Duration {
+    pub fn fast_date(real: Duration) -> Duration {
         real
     }
 }

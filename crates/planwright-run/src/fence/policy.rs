@@ -1,9 +1,9 @@
 //! Decides the permissions of a process from the tables and its folders. Reads the disk; starts nothing.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::ffi::{OsStr, OsString};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use serde::{Serialize, Serializer};
 
@@ -117,6 +117,8 @@ impl ToolchainEnvironment {
 #[derive(Default)]
 struct PathSet {
     taken: Vec<PathBuf>,
+    /// The real paths of existing folders above the collected paths: most paths share a few.
+    parents: HashMap<PathBuf, PathBuf>,
 }
 
 impl PathSet {
@@ -129,13 +131,34 @@ impl PathSet {
         if self.covers(path) {
             return;
         }
-        let Ok(real) = fs::canonicalize(path) else {
+        let Some(real) = self.real_path(path) else {
             return;
         };
         // A rule for the root of all files would be no limit.
         if !self.covers(&real) && real.parent().is_some() {
             self.taken.retain(|taken| !taken.starts_with(&real));
             self.taken.push(real);
+        }
+    }
+
+    /// Returns an existing path without links. A set lives as long as one collection, so no process has time to replace a folder.
+    fn real_path(&mut self, path: &Path) -> Option<PathBuf> {
+        let (Some(parent), Some(Component::Normal(name)), true) =
+            (path.parent(), path.components().next_back(), path.is_absolute())
+        else {
+            return fs::canonicalize(path).ok();
+        };
+        let real_parent = match self.parents.get(parent) {
+            Some(known) => known,
+            None => {
+                let real = fs::canonicalize(parent).ok()?;
+                self.parents.entry(parent.to_owned()).or_insert(real)
+            }
+        };
+        let real = real_parent.join(name);
+        match real.symlink_metadata().ok()?.is_symlink() {
+            true => fs::canonicalize(real).ok(),
+            false => Some(real),
         }
     }
 }

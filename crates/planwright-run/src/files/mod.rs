@@ -309,7 +309,7 @@ pub(crate) fn open_own(path: &Path, how: OpenOwn) -> io::Result<File> {
         Ok(file) if is_file_or_device(&file.metadata()?) => Ok(file),
         Ok(_) => Err(io::Error::new(
             io::ErrorKind::InvalidInput,
-            format!("`{}` is a pipe, and no file: remove it", path.display()),
+            format!("`{}` is a pipe, not a file: remove it", path.display()),
         )),
         Err(error) => Err(match real_folder::link_on_the_way(path) {
             None => error,
@@ -355,7 +355,7 @@ fn flags(flags: OFlags) -> i32 {
 }
 
 fn no_file() -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidInput, "it is a pipe or a device, and no file")
+    io::Error::new(io::ErrorKind::InvalidInput, "it is a pipe or a device, not a file")
 }
 
 /// Refuses to write beyond the user's file size limit: the system would end the process with a signal instead of returning an error.

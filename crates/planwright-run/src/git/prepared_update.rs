@@ -46,7 +46,7 @@ impl PreparedUpdate {
         let call = place.git(&words).input(request.clone().into_bytes());
         let command = call.description();
         let mut child = call.open()?;
-        faults::stays(&child);
+        faults::companion_started(&child);
         let (sender, lines) = mpsc::channel();
         let output = child.stdout.take();
         let reader = move || {
@@ -120,7 +120,7 @@ impl Drop for PreparedUpdate {
         // At the end of its input, git releases its locks.
         drop(self.input.take());
         let _ = self.child.wait();
-        faults::went(&self.child);
+        faults::companion_ended(&self.child);
     }
 }
 

@@ -9,7 +9,7 @@ use planwright_core::plan::State;
 
 use super::frame::{JournalHeader, JournalScan, VERSION};
 use super::hunks;
-use super::wire::{
+use super::records::{
     ChangeRecord, JournalEvent, JournalRecord, ManualVerification, PlanMoveRecord, StateChange, TextChange,
 };
 use crate::digest::Digest;

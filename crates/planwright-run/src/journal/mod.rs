@@ -8,7 +8,7 @@ pub(crate) mod frame;
 mod history;
 mod hunks;
 pub(crate) mod line;
-mod wire;
+mod records;
 
 use std::fs::{File, Permissions};
 use std::io;
@@ -20,7 +20,7 @@ pub use frame::{JournalHeader, VERSION};
 pub use history::{ChangeOutcome, History, JournalTaskState, PastChange};
 pub use hunks::Hunk;
 pub use line::UnknownRecord;
-pub use wire::{
+pub use records::{
     ChangeOutcomeRecord, ChangeRecord, ClaimRecord, ExternalChangeRecord, IdChangeRecord, JournalCutRecord,
     JournalEvent, JournalRecord, ManualVerification, PathChangeRecord, PlanMoveRecord, Receipt, StateChange,
     TextChange, UnknownOutcomeRecord,

@@ -76,7 +76,7 @@ impl PreparationError {
             PreparationError::Outside(_) => "name files and folders below the workspace, as \".env\"",
             PreparationError::Tracked(_) => "leave it out: what is copied never lands",
             PreparationError::VirtualEnvironment(_) => {
-                "leave it out, and have it made anew: run.setup = [[\"python3\", \"-m\", \"venv\", \".venv\"], …]"
+                "leave it out, and have it made again: run.setup = [[\"python3\", \"-m\", \"venv\", \".venv\"], …]"
             }
             PreparationError::Git(_) => "",
         }

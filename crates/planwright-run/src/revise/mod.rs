@@ -154,9 +154,16 @@ fn lasting_names(plan: &Plan, names: &[String]) -> Vec<String> {
 
 /// Returns why a group cannot be used like a task.
 fn group_refused(plan: &Plan, group_ix: usize) -> Problem {
-    let tasks: Vec<_> = plan.tasks_of_group(group_ix).take(8).map(|ix| plan.short_name(ix).into_owned()).collect();
+    let tasks: Vec<_> = plan
+        .tasks_of_group(group_ix)
+        .take(8)
+        .map(|ix| plan.short_name(ix).into_owned())
+        .collect();
     Problem::Field {
-        message: format!("`{}` is a group: its state follows from its tasks", plan.str(plan.groups()[group_ix].name)),
+        message: format!(
+            "`{}` is a group: its state follows from its tasks",
+            plan.str(plan.groups()[group_ix].name)
+        ),
         help: format!("name one of its tasks: {}", tasks.join(", ")),
     }
 }

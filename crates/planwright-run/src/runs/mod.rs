@@ -1,17 +1,17 @@
 //! The logs of runs: the form of records, and the state rebuilt from them. Does not know how a run continues.
 
+mod layout;
 mod live;
 mod log;
-mod place;
 mod record;
 mod requests;
 mod seen;
 pub mod state;
 
+pub use layout::{AttemptPlace, RunPlace, list, runs_folder};
 pub(crate) use live::holder_of_id;
 pub use live::{LiveRun, RunLock, holder, live_runs};
 pub use log::{LogFollower, ResumedLog, RunLog, header, records};
-pub use place::{AttemptPlace, RunPlace, list, runs_folder};
 pub use record::{
     AgentChoiceRecord, ApprovalRecord, AttemptEndRecord, AttemptRecord, CandidateRecord, ConflictRecord, DriftRecord,
     FixedSettings, IsolationMode, LandingEndRecord, LandingStartRecord, LogCutRecord, MovedTask, Outcome,

@@ -3,9 +3,9 @@
 use std::io;
 use std::path::Path;
 
+use super::layout::{RunPlace, list};
 use super::live::{LiveRun, holder};
 use super::log::{header, records};
-use super::place::{RunPlace, list};
 use super::state::RunState;
 use crate::files::Files;
 use crate::journal::{JournalError, JournalHeader};

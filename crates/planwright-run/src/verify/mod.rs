@@ -70,23 +70,23 @@ impl CheckEnvironment {
 }
 
 /// Returns the process of a check: no shell unless the command names one, no input, no limit but its timeout. Its output goes to the log.
-pub fn spec(check: &Check, scene: &CheckEnvironment, log: PathBuf) -> ProcessSpec {
+pub fn spec(check: &Check, check_environment: &CheckEnvironment, log: PathBuf) -> ProcessSpec {
     ProcessSpec {
         arguments: check.command.arguments().into_iter().map(OsString::from).collect(),
-        folder: scene.folder.clone(),
-        environment: scene.environment.clone(),
-        mark: scene.mark.clone(),
+        folder: check_environment.folder.clone(),
+        environment: check_environment.environment.clone(),
+        mark: check_environment.mark.clone(),
         stdin: Stdin::Nothing,
         log,
-        max_log_bytes: scene.max_log_bytes,
-        redaction: scene.redaction.clone(),
+        max_log_bytes: check_environment.max_log_bytes,
+        redaction: check_environment.redaction.clone(),
         streams_output: false,
         limits: ProcessLimits {
             wall: Some(check.timeout),
             silence: None,
-            grace: scene.grace,
+            grace: check_environment.grace,
         },
-        fence: scene.fence.clone().filter(|_| !check.command.is_unfenced()),
+        fence: check_environment.fence.clone().filter(|_| !check.command.is_unfenced()),
     }
 }
 

@@ -76,7 +76,7 @@ impl VerificationLogs {
 pub fn run_all(
     workers: &mut Workers,
     checks: &[Check],
-    scene: &CheckEnvironment,
+    check_environment: &CheckEnvironment,
     logs: &VerificationLogs,
     commit: Option<&str>,
     watch: &mut dyn VerificationWatch,
@@ -87,7 +87,7 @@ pub fn run_all(
         watch.begins(check);
         let log = logs.part(number);
         let commit = commit.map(str::to_owned);
-        let receipt = match run(workers, &spec(check, scene, log.clone()), watch) {
+        let receipt = match run(workers, &spec(check, check_environment, log.clone()), watch) {
             Ok(Some(ended)) => receipt(check, &ended, &log, commit),
             Ok(None) => {
                 // The output of an interrupted command is useless.

@@ -422,24 +422,24 @@ fn many_fallbacks_are_read_quickly() {
 fn unknown_placeholders_are_refused() {
     check(
         "[agents.a]\ncommand = [\"a\", \"{promt_file}\"]\n",
-        &["2:11 config-value `{promt_file}` stands for nothing"],
+        &["2:11 config-value `{promt_file}` is unknown"],
     );
     check(
         "[agents.a]\ncommand = [\"a\"]\nprompt = \"file\"\n",
-        &["2:11 config-value the prompt is in a file, and `{prompt_file}` does not stand in the command"],
+        &["2:11 config-value the prompt is in a file, and `{prompt_file}` is missing from the command"],
     );
     check(
         "[agents.a]\ncommand = [\"a\", \"{prompt_file}\", \"{prompt}\"]\nprompt = \"stdin\"\n",
         &[
-            "2:11 config-value `{prompt_file}` stands in the command, and prompt is \"stdin\"",
+            "2:11 config-value `{prompt_file}` is in the command, and prompt is \"stdin\"",
             "2:11 config-value `{prompt}` is filled only where the prompt is an argument",
         ],
     );
     check(
         "[agents.a]\ncommand = [\"a\"]\nargs = [\"{folders}\"]\n[agents.aider]\nprompt = \"stdin\"\n",
         &[
-            "3:8 config-value `{folders}` stands for nothing",
-            "5:10 config-value `{prompt_file}` stands in the command, and prompt is \"stdin\"",
+            "3:8 config-value `{folders}` is unknown",
+            "5:10 config-value `{prompt_file}` is in the command, and prompt is \"stdin\"",
         ],
     );
     // Text of a plan never becomes part of a script.

@@ -116,7 +116,7 @@ fn a_newer_journal_is_read_and_never_written() {
         let Err(UpdateError::Store(error)) = add(&workspace, "next") else {
             panic!("it is newer");
         };
-        assert!(error.to_string().contains("newer than this planwright"), "{error}");
+        assert!(error.to_string().contains("this planwright writes 1"), "{error}");
         assert_eq!(std::fs::read_to_string(&journal).expect("read"), text);
     }
     std::fs::write(&journal, &newer).expect("written");

@@ -16,7 +16,7 @@ use planwright_run::layout::PlanPlace;
 use planwright_run::review::waiting_tasks;
 use planwright_run::revise::ReviseError;
 use planwright_run::runs::holder;
-use planwright_run::shell::{argument, task_command, with_pack, with_plan};
+use planwright_run::shell::{argument, task_command, with_file, with_plan};
 use planwright_run::store::load;
 
 use crate::failure::{Drawn, Evidence, Failure, Result};
@@ -167,7 +167,7 @@ fn problem_failure(found: &FoundPlan, problem: &Problem) -> Failure {
 
 /// Returns the help for a problem, with the path of the plan in its commands.
 fn help_of(problem: &Problem, found: &FoundPlan) -> String {
-    with_pack(&problem.help(), &found.path.to_string_lossy())
+    with_file(&problem.help(), &found.path.to_string_lossy())
 }
 
 /// Returns the failure for a task that another owner holds.
@@ -265,7 +265,7 @@ fn without_place(regression: &Diagnostic, found: &FoundPlan) -> Diagnostic {
         span: None,
         related: Vec::new(),
         fix: None,
-        help: with_pack(&regression.help, &found.path.to_string_lossy()),
+        help: with_file(&regression.help, &found.path.to_string_lossy()),
         ..regression.clone()
     }
 }

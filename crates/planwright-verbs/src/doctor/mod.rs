@@ -6,7 +6,7 @@ use std::path::Path;
 
 use planwright_core::diagnostic::Diagnostic;
 use planwright_run::config::Configuration;
-use planwright_run::doctor::{DoctorFinding, examine_workspace};
+use planwright_run::doctor::{DoctorFinding, diagnose};
 use planwright_run::files::DiskFiles;
 use planwright_run::runs;
 use planwright_run::workspace::root_of;
@@ -81,39 +81,39 @@ pub fn doctor(
     observer: &mut dyn VerificationObserver,
 ) -> Result<DoctorReport> {
     let root = root_of(workspace.folder());
-    let mut health = examine_workspace(&root);
-    let mut facts = facts(&root, &mut health, request.run, observer)?;
+    let mut findings = diagnose(&root);
+    let mut facts = facts(&root, &mut findings, request.run, observer)?;
     let live = runs::live_runs(&DiskFiles, &root);
     let only_plan = PlanChoice::default().find(workspace, "name its file");
     if let Some(run) = live.first() {
         let words = format!("process {} is running a plan now", run.pid);
         facts.push(DoctorFact { name: "run", words });
     } else if let Ok(found) = &only_plan
-        && !health.has_errors()
+        && !findings.has_errors()
     {
         let obstacle = obstacle(&RunPlanRequest::default(), found);
         let finding = |RunObstacle { message, help }| DoctorFinding::cannot_run(&message, help);
-        health.findings.extend(obstacle.map(finding));
+        findings.findings.extend(obstacle.map(finding));
     }
-    let mut findings: Vec<DoctorFindingReport> = in_configuration(&health.configuration, &root).collect();
-    let n_in_configuration = findings.len();
-    findings.extend(health.findings.iter().map(finding));
+    let mut reports: Vec<DoctorFindingReport> = in_configuration(&findings.configuration, &root).collect();
+    let n_in_configuration = reports.len();
+    reports.extend(findings.findings.iter().map(finding));
     Ok(DoctorReport {
         schema_version: "planwright.doctor/v1",
         root: match from_here(&root) {
             path if path.as_os_str().is_empty() => ".".to_owned(),
             path => path.to_string_lossy().into_owned(),
         },
-        healthy: !health.has_errors(),
+        healthy: !findings.has_errors(),
         facts,
-        n_plans: health.n_plans,
-        n_journals: health.n_journals,
-        fence: FenceSupport::of(&health.configuration.config),
-        findings,
+        n_plans: findings.n_plans,
+        n_journals: findings.n_journals,
+        fence: FenceSupport::of(&findings.configuration.config),
+        findings: reports,
         n_in_configuration,
         is_running: !live.is_empty(),
-        has_several_plans: health.n_plans > 1 && only_plan.is_err(),
-        configuration: health.configuration,
+        has_several_plans: findings.n_plans > 1 && only_plan.is_err(),
+        configuration: findings.configuration,
     })
 }
 

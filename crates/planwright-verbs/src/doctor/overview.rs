@@ -40,15 +40,15 @@ pub struct DoctorFact {
 /// Collects the overview, and adds to the findings.
 pub(super) fn facts(
     root: &Path,
-    health: &mut DoctorFindings,
+    findings: &mut DoctorFindings,
     starts: bool,
     observer: &mut dyn VerificationObserver,
 ) -> Result<Vec<DoctorFact>> {
-    let config = health.configuration.config.clone();
+    let config = findings.configuration.config.clone();
     let mut facts = Vec::new();
     let mut fact = |name: &'static str, words: String| facts.push(DoctorFact { name, words });
     let home = checkout_home(root, &config).transpose();
-    fact("git", git_words(root, health));
+    fact("git", git_words(root, findings));
     fact("agent", agent_words(root, &config));
     let commands = &config.verify.every;
     match commands.is_empty() {
@@ -65,28 +65,28 @@ pub(super) fn facts(
                 );
             }
             for command in commands {
-                let words = verification_words(root, command, trial.as_mut(), health)?;
+                let words = verification_words(root, command, trial.as_mut(), findings)?;
                 fact("verification", words);
             }
         }
     }
-    fact("plans", count(health.n_plans as u64, "plan"));
-    fact("journals", count(health.n_journals as u64, "journal"));
+    fact("plans", count(findings.n_plans as u64, "plan"));
+    fact("journals", count(findings.n_journals as u64, "journal"));
     if let Some(words) = checkouts_words(root, &config) {
         fact("checkouts", words);
     }
-    fact("disk", disk_words(root, home, health));
+    fact("disk", disk_words(root, home, findings));
     Ok(facts)
 }
 
-fn git_words(root: &Path, health: &mut DoctorFindings) -> String {
+fn git_words(root: &Path, findings: &mut DoctorFindings) -> String {
     let repository = match Repository::around(root) {
         Ok(Some(repository)) => repository,
         Ok(None) => return "no repository: tasks share this folder, one at a time".to_owned(),
         Err(error) => return format!("cannot be asked: {}", one_line(&error.to_string())),
     };
-    if let Some(what) = unfinished(&repository) {
-        health.add(DoctorFinding::unfinished_git(what));
+    if let Ok(Some(what)) = repository.operation() {
+        findings.add(DoctorFinding::unfinished_git(what));
     }
     let branch = repository.branch().ok().flatten();
     let branch = branch.map_or_else(
@@ -108,20 +108,6 @@ fn git_words(root: &Path, health: &mut DoctorFindings) -> String {
             format!("{branch}, {files} uncommitted: tasks work on what is committed")
         }
     }
-}
-
-/// Returns git's operation in progress.
-fn unfinished(repository: &Repository) -> Option<&'static str> {
-    const STATES: [(&str, &str); 5] = [
-        ("MERGE_HEAD", "a merge"),
-        ("rebase-merge", "a rebase"),
-        ("rebase-apply", "a rebase"),
-        ("CHERRY_PICK_HEAD", "a cherry-pick"),
-        ("REVERT_HEAD", "a revert"),
-    ];
-    let folder = repository.common_folder();
-    let state = STATES.iter().find(|(name, _)| folder.join(name).exists());
-    state.map(|(_, what)| *what)
 }
 
 fn agent_words(root: &Path, config: &Config) -> String {
@@ -171,7 +157,7 @@ fn verification_words(
     root: &Path,
     command: &Command,
     trial: Option<&mut Trial<'_>>,
-    health: &mut DoctorFindings,
+    findings: &mut DoctorFindings,
 ) -> Result<String> {
     let line = one_line(&command_line(&command.arguments()));
     let is_found = is_program_found(command, Some(root));
@@ -185,12 +171,12 @@ fn verification_words(
     };
     let ended = trial.try_command(command)?;
     if let Some(setup) = ended.failed_setup {
-        health.add(DoctorFinding::cannot_run(
+        findings.add(DoctorFinding::cannot_run(
             &format!("`{setup}` of run.setup fails, so that nothing is verified"),
             "correct `run.setup` in planwright.toml".to_owned(),
         ));
     } else if !matches!(ended.result, TrialResult::Passed | TrialResult::NoTests) {
-        health.add(DoctorFinding::verification_fails(&line, &ended.words));
+        findings.add(DoctorFinding::verification_fails(&line, &ended.words));
     }
     Ok(format!("`{line}`: {}", ended.words))
 }
@@ -234,12 +220,12 @@ fn checkout_home(root: &Path, config: &Config) -> Option<std::result::Result<Che
 fn disk_words(
     root: &Path,
     home: std::result::Result<Option<CheckoutHome>, String>,
-    health: &mut DoctorFindings,
+    findings: &mut DoctorFindings,
 ) -> String {
     let home = match home {
         Ok(home) => home,
         Err(message) => {
-            health.add(DoctorFinding::cannot_run(&message, CHECKOUTS_HELP.to_owned()));
+            findings.add(DoctorFinding::cannot_run(&message, CHECKOUTS_HELP.to_owned()));
             return "no checkouts can be made".to_owned();
         }
     };
@@ -249,7 +235,7 @@ fn disk_words(
         return "unknown".to_owned();
     };
     if free < LITTLE {
-        health.add(DoctorFinding::little_space(free));
+        findings.add(DoctorFinding::little_space(free));
     }
     match free {
         PLENTY.. => "more than 10 GB free for checkouts".to_owned(),

@@ -57,7 +57,13 @@ pub fn names_of(installed: &[InstalledAgent]) -> String {
     }
 }
 
-pub fn install_words(name: &str) -> String {
+fn install_words(name: &str) -> String {
     let preset = PRESETS.iter().find(|preset| preset.name == name);
     preset.map_or_else(String::new, |preset| format!("install it: {}", preset.install))
+}
+
+/// Returns the commands that install the most common agents.
+pub fn install_commands() -> impl Iterator<Item = &'static str> {
+    const MAX_NAMED: usize = 3;
+    PRESETS.iter().take(MAX_NAMED).map(|preset| preset.install)
 }

@@ -1,5 +1,7 @@
 //! Writes the text of a new `planwright.toml`.
 
+use planwright_core::dialect::DEFAULT;
+use planwright_run::config::presets::PRESET_NAMES;
 use planwright_run::config::{Command, quoted};
 
 /// The settings of a new file.
@@ -17,13 +19,13 @@ const HEAD: &str = "\
 ";
 
 const NO_AGENT: &str = "
-# No agent was found. Install one, and name it here: claude, codex, gemini, opencode, aider, qwen, clido, or one of your own.
+# No agent was found. Install one, and name it here: {PRESETS}, or one of your own.
 #[run]
 #agent = \"claude\"           # an example
 ";
 
 const OF_RUNS: &str = "\
-#slots = 4                   # tasks at once; a plan of another dialect than clido may have another default
+#slots = 4                   # tasks at once; a plan of another dialect than {DEFAULT} may have another default
 #attempts = 2                # per task
 #wall_limit = \"1h\"           # per attempt
 #budget = { cost = 20.0 }    # dollars per run; an example: there is no limit
@@ -52,9 +54,9 @@ pub(super) fn config_text(settings: &Settings<'_>) -> String {
     let mut text = HEAD.to_owned();
     match settings.agent {
         Some(agent) => text.push_str(&format!("\n[run]\nagent = {}\n", quoted(agent))),
-        None => text.push_str(NO_AGENT),
+        None => text.push_str(&NO_AGENT.replace("{PRESETS}", &PRESET_NAMES.join(", "))),
     }
-    text.push_str(OF_RUNS);
+    text.push_str(&OF_RUNS.replace("{DEFAULT}", DEFAULT.name()));
     match settings.every {
         [] => text.push_str(NO_VERIFY),
         every => text.push_str(&format!("{}{PROTECT}", verify_table(every))),
@@ -91,7 +93,6 @@ fn written(command: &Command) -> String {
 #[cfg(test)]
 mod tests {
     use planwright_core::convert::new_plan;
-    use planwright_core::dialect::DEFAULT;
     use planwright_core::dialect::id_source::IdSource;
     use planwright_core::plan::Slots;
     use planwright_core::text::SourceText;

@@ -16,7 +16,7 @@ use planwright_run::shell::argument;
 use planwright_run::workspace::{plans_at_home, root_of};
 use serde::{Deserialize, Serialize};
 
-pub use self::agent::{InstalledAgent, install_words, names_of};
+pub use self::agent::{InstalledAgent, install_commands, names_of};
 pub use self::checklists::Checklist;
 use self::config_text::{Settings, VERIFY_REMARK, config_text, every_setting};
 pub use self::verification::TriedCommand;

@@ -74,7 +74,7 @@ fn without_commit(root: &Path, found: &[Candidates]) -> Vec<TriedCommand> {
             one.result = TrialResult::NotCommitted;
             one.ended = "not tried, nothing is committed yet".to_owned();
         } else {
-            one.ended = "not tried, there is no git repository".to_owned();
+            one.ended = "not tried, this is not a git repository".to_owned();
         }
     }
     tried

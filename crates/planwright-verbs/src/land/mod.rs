@@ -139,8 +139,8 @@ impl Landing {
         };
         let place = run.plan();
         let repository = Repository::around(&place.root).map_err(outside)?;
-        let repository = repository
-            .ok_or_else(|| Failure::problem("this is no git repository", "land in the repository of the run"))?;
+        let repository =
+            repository.ok_or_else(|| Failure::problem("not a git repository", "land in the repository of the run"))?;
         let undone = match request.dry_run {
             true => Ok(None),
             false => repository.undo_unfinished_move(),

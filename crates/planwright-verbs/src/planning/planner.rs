@@ -195,7 +195,7 @@ impl AnswerSource for ObservedPlanner<'_> {
     }
 
     fn get_over(&mut self, error: AgentQueryError) -> Result<(), AgentQueryError> {
-        match self.planner.way_on(&error) {
+        match self.planner.next_step(&error) {
             None => Err(error),
             Some(Continuation::Other(other)) => {
                 let (error, other) = (&error, other.as_str());

@@ -61,8 +61,13 @@ pub fn task_overview(
             .flatten(),
         stage: plan.has_stages.then_some(task.stage),
         line: index.position(task.span.start).line,
-        position: plan.position(task_ix).filter(|_| plan.task_id(task).is_none()).map(str::to_owned),
-        group: plan.group_of(task_ix).map(|group| plan.str(plan.groups()[group].name).to_owned()),
+        position: plan
+            .position(task_ix)
+            .filter(|_| plan.task_id(task).is_none())
+            .map(str::to_owned),
+        group: plan
+            .group_of(task_ix)
+            .map(|group| plan.str(plan.groups()[group].name).to_owned()),
         is_group: false,
     }
 }

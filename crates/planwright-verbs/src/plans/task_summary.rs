@@ -82,7 +82,9 @@ impl TaskSummary {
 /// Returns the groups around a task that are not around the task before it, from the outside in.
 fn opened_groups(plan: &Plan, task_ix: usize) -> Vec<(String, String)> {
     let around = |task_ix: usize| plan.groups_around(task_ix);
-    let before: Vec<usize> = task_ix.checked_sub(1).map_or(Vec::new(), |before| around(before).collect());
+    let before: Vec<usize> = task_ix
+        .checked_sub(1)
+        .map_or(Vec::new(), |before| around(before).collect());
     let mut opened: Vec<usize> = around(task_ix).filter(|group| !before.contains(group)).collect();
     opened.reverse();
     let named = opened.into_iter().map(|group| {

@@ -18,15 +18,15 @@ use planwright_run::inspect_file::{inspect_file, open};
 use planwright_run::journal::plan_id;
 use planwright_run::layout::{PlanPlace, root_of};
 use planwright_run::planner::{self, PlanningCost, WantedVersion};
-use planwright_run::revise;
 use planwright_run::runs::state::verification_failure;
 use planwright_run::runs::{self, SeenRun};
 use planwright_run::store;
 
+use crate::changes::refuse_old_version;
 use crate::failure::{Failure, Result, fix_first};
 use crate::planning::{PlannerOutcome, PlannerRequest, PlanningObserver, derived_by, evidence, with_id_source};
 use crate::plans::{FoundPlan, file_before, states_of, task_named};
-use crate::workspace::{Workspace, from_here};
+use crate::workspace::Workspace;
 
 /// How many versions a plan may have.
 pub const MAX_VERSIONS: u64 = 3;
@@ -90,7 +90,7 @@ impl Case {
             .ok_or_else(|| Failure::problem("there is no plan in the file", ""))?;
         let dialect = linked.dialect;
         refuse_form(dialect, &found.path)?;
-        refuse_replaced(found)?;
+        refuse_old_version(found, "replan")?;
         refuse_more(dialect, linked, &found.path)?;
         let failed = match task {
             Some(name) => Some(task_named(linked, name)?),
@@ -204,22 +204,6 @@ fn refuse_form(dialect: &dyn Dialect, path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Refuses a version that another one has replaced.
-fn refuse_replaced(found: &FoundPlan) -> Result<()> {
-    let Some(newest) = revise::newest_version(&found.path, found.forced) else {
-        return Ok(());
-    };
-    let newest = from_here(&newest);
-    Err(Failure::problem(
-        format!(
-            "`{}` was replanned before: its newest version is `{}`",
-            found.path.display(),
-            newest.display()
-        ),
-        format!("planwright replan {}", newest.display()),
-    ))
-}
-
 /// Refuses to replan a plan that has reached the limit of versions.
 fn refuse_more(dialect: &dyn Dialect, linked: &LinkedPlan, path: &Path) -> Result<()> {
     let versions = dialect.versions();
@@ -239,7 +223,7 @@ fn refuse_more(dialect: &dyn Dialect, linked: &LinkedPlan, path: &Path) -> Resul
             dialect.name()
         ),
         false => format!(
-            "retry failed tasks: `planwright run --retry-failed {path}`; or cancel the plan: `planwright cancel {path}`, and plan anew"
+            "retry failed tasks: `planwright run --retry-failed {path}`; or cancel the plan: `planwright cancel {path}`, and make a new plan"
         ),
     };
     Err(Failure::problem(
@@ -268,19 +252,19 @@ fn goal_of(linked: &LinkedPlan) -> String {
 /// Returns the discoveries of the agents in a plan's last run, and in the versions before it, the oldest first.
 fn found_out(path: &Path, plan: &Plan) -> Vec<String> {
     let mut files = vec![path.to_owned()];
-    let mut told = vec![found_out_in_last_run(path, plan)];
+    let mut discoveries_of_runs = vec![found_out_in_last_run(path, plan)];
     let mut before = file_before(path, plan);
     while let Some(file) = before.filter(|file| files.len() < MAX_TOLD_VERSIONS && !files.contains(file)) {
         let source = store::load(&file).ok().map(|loaded| loaded.source);
         let linked = source.and_then(|source| inspect_file(&source, Some(&file), None).inspection.plan);
         before = linked.and_then(|linked| {
-            told.push(found_out_in_last_run(&file, &linked.plan));
+            discoveries_of_runs.push(found_out_in_last_run(&file, &linked.plan));
             file_before(&file, &linked.plan)
         });
         files.push(file);
     }
     let mut found: Vec<String> = Vec::new();
-    for discovery in told.into_iter().rev().flatten() {
+    for discovery in discoveries_of_runs.into_iter().rev().flatten() {
         if !found.contains(&discovery) {
             found.push(discovery);
         }

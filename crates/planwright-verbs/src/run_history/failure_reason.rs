@@ -32,7 +32,7 @@ pub fn why_failed(attempt: &AttemptRun) -> String {
 }
 
 fn why(attempt: Option<&AttemptRun>, said: Option<&str>) -> String {
-    let of_merge = || attempt.and_then(why_not_merged);
+    let of_landing = || attempt.and_then(why_not_landed);
     let of_checks = || attempt.and_then(why_not_verified);
     let said = || said.and_then(first_useful_line);
     let exit = || {
@@ -41,7 +41,7 @@ fn why(attempt: Option<&AttemptRun>, said: Option<&str>) -> String {
             one_line(attempt?.report.exit.as_deref()?)
         ))
     };
-    let why = of_merge().or_else(of_checks).or_else(said).or_else(exit);
+    let why = of_landing().or_else(of_checks).or_else(said).or_else(exit);
     let why = why.unwrap_or_else(|| "the reason was not recorded".to_owned());
     match attempt.and_then(denial_words) {
         Some(denial) => format!("{why}; {denial}"),
@@ -49,11 +49,11 @@ fn why(attempt: Option<&AttemptRun>, said: Option<&str>) -> String {
     }
 }
 
-fn why_not_merged(attempt: &AttemptRun) -> Option<String> {
-    let merged = attempt.landing.merged.as_ref().filter(|merged| !merged.passed)?;
-    let why = merged.why.as_deref().and_then(first_useful_line);
-    let why = why.unwrap_or_else(|| "its work could not be merged".to_owned());
-    Some(format!("{why}; its work is on branch {}", one_line(&merged.branch)))
+fn why_not_landed(attempt: &AttemptRun) -> Option<String> {
+    let ended = attempt.landing.ended.as_ref().filter(|ended| !ended.passed)?;
+    let why = ended.why.as_deref().and_then(first_useful_line);
+    let why = why.unwrap_or_else(|| "its work could not land".to_owned());
+    Some(format!("{why}; its work is on branch {}", one_line(&ended.branch)))
 }
 
 fn why_not_verified(attempt: &AttemptRun) -> Option<String> {

@@ -41,7 +41,7 @@ pub fn next_step(run_state: &RunState, target: &Path) -> Option<String> {
     let is_decided = run_state.ended.as_ref().is_some_and(|ended| ended.next.is_none());
     let is_changed = is_decided || was_changed(&path, plan, run_state.times.last.as_deref().unwrap_or_default());
     match is_changed || is_over(plan) {
-        true => way_on(&path, plan, &shown),
+        true => command_for(&path, plan, &shown),
         false => recorded,
     }
 }
@@ -75,7 +75,7 @@ pub fn first_step(linked: &LinkedPlan, path: &Path) -> String {
 }
 
 /// Returns the command that continues with a plan; none if nothing is left to do.
-fn way_on(path: &Path, plan: &Plan, shown: &str) -> Option<String> {
+fn command_for(path: &Path, plan: &Plan, shown: &str) -> Option<String> {
     let has = |status: Status| plan.tasks().iter().any(|task| task.status == status);
     if is_over(plan) {
         return None;

@@ -90,7 +90,7 @@ impl<'f> ApprovedLanding<'f> {
         cancel.wakes(workers.waker());
         observer.begins(&RunBeginning {
             root: &root_of(&found.path),
-            setting: Setting::of(&found.path, prepared.snapshot.plan()),
+            setting: Setting::of(&found.path, prepared.snapshot.linked()),
             plan: prepared.snapshot.plan(),
             links: prepared.snapshot.links(),
             cancel: &cancel,
@@ -103,9 +103,9 @@ impl<'f> ApprovedLanding<'f> {
             Err(error) => return Ok(Landed::NotYet(error.to_string())),
         };
         Ok(match outcome.state.task(task).and_then(TaskRun::landed) {
-            Some(merged) => Landed::On {
-                branch: merged.branch.clone(),
-                commit: merged.commit.clone(),
+            Some(landed) => Landed::On {
+                branch: landed.branch.clone(),
+                commit: landed.commit.clone(),
             },
             None => Landed::NotYet(why_not(task, &outcome.state)),
         })

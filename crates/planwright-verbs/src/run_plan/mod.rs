@@ -12,20 +12,19 @@ pub mod versions;
 use planwright_core::schedule::ScheduleStatus;
 use planwright_run::config::{self, Configuration};
 use planwright_run::engine::{self, PreparedRun, Preview, Replanning, RunError, RunOptions, RunOutcome, RunRequest};
-use planwright_run::revise;
 use planwright_run::runs::{ReplanOrigin, Spent};
-use planwright_run::shell::{argument, task_command};
+use planwright_run::shell::task_command;
 use planwright_run::worker::Workers;
 use planwright_run::workspace::root_of;
 
-use crate::changes::revise_failure;
+use crate::changes::{refuse_old_version, revise_failure};
 use crate::configuration::{refuse_unsound, report_findings};
 use crate::failure::{Drawn, Evidence, Exit, Failure, Result, fix_first};
 use crate::land::post_merge::after_landing;
 use crate::plans::{FoundPlan, unknown_task};
 use crate::run_history::{RunReport, Setting, diffstats};
 use crate::text::{one_line, shown_name, some_of};
-use crate::workspace::{Workspace, from_here};
+use crate::workspace::Workspace;
 use copy::copied;
 use end_without_run::end_without_run;
 use observer::{RunBeginning, RunObserver};
@@ -171,7 +170,7 @@ fn make_ready(
         ));
     }
     refuse_unsound(workspace, &configuration, "the run was not started")?;
-    refuse_old_version(found)?;
+    refuse_old_version(found, "run")?;
     let may_ask = match &approval {
         UnapprovedPlan::Asked(observer) => observer.may_ask(),
         UnapprovedPlan::Preview => false,
@@ -231,21 +230,6 @@ fn changed_settings(began: &Configuration, now: &Configuration) -> Option<String
             "the run continues with its original configuration; changed since: {paths}. Use --accept-config to use the new one"
         )
     })
-}
-
-fn refuse_old_version(found: &FoundPlan) -> Result<()> {
-    let Some(newest) = revise::newest_version(&found.path, found.forced) else {
-        return Ok(());
-    };
-    let newest = from_here(&newest);
-    Err(Failure::problem(
-        format!(
-            "`{}` was replanned: its newest version is `{}`",
-            found.path.display(),
-            newest.display()
-        ),
-        format!("planwright run {}", argument(&newest.to_string_lossy())),
-    ))
 }
 
 /// Runs a plan once. Returns how the run ended.
@@ -313,7 +297,7 @@ fn run_ready(
     let mut workers = Workers::sole().map_err(failed)?;
     let cancel = observer.cancel_token().map_err(failed)?;
     cancel.wakes(workers.waker());
-    let mut setting = Setting::of(&found.path, prepared.snapshot.plan());
+    let mut setting = Setting::of(&found.path, prepared.snapshot.linked());
     observer.begins(&RunBeginning {
         root: &root,
         setting: setting.clone(),

@@ -149,7 +149,7 @@ impl PackWork<'_> {
 fn plan_failure(error: &DeriveError) -> Failure {
     let help = match error {
         DeriveError::UnclosedPlan => "close it with a line `---`",
-        DeriveError::PlanPath(_) => "it is to lie in the repository, under a name without odd characters",
+        DeriveError::PlanPath(_) => "move it into the repository, and give it a name without special characters",
         DeriveError::Answer(_) => "",
     };
     Failure::problem(error.to_string(), help)

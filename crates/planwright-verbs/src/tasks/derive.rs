@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use planwright_core::planning::derive::{DERIVED, SourcePlan};
+use planwright_core::planning::derive::{DERIVED, SOURCE_HOME, leading_date, pack_place};
 use planwright_run::clock;
 use planwright_run::inspect_file::inspect_file;
 use planwright_run::journal::{ChangeRecord, plan_id};
@@ -89,7 +89,7 @@ fn opened(workspace: &Workspace, request: &DeriveRequest) -> Result<(PackSource,
     let source = source_at(workspace, &request.plan)?;
     let out = match &request.out {
         Some(out) => workspace.path(out),
-        None => source.root.join(default_name(&source)),
+        None => source.root.join(pack_place(&source.path, &source.text, &today())),
     };
     Ok((source, out))
 }
@@ -130,9 +130,10 @@ fn source_at(workspace: &Workspace, plan: &Path) -> Result<PackSource> {
     let absolute = std::path::absolute(plan).unwrap_or_else(|_| plan.clone());
     let folder = absolute.parent().unwrap_or(Path::new("/"));
     let mut root = root_of(plan);
-    // Without a repository, plans are in docs/plans, next to docs/tasks.
-    if root == folder && folder.ends_with("docs/plans") {
-        root = folder.ancestors().nth(2).unwrap_or(folder).to_owned();
+    // Without a repository, the folder of plans is next to that of packs.
+    if root == folder && folder.ends_with(SOURCE_HOME) {
+        let n_parts = Path::new(SOURCE_HOME).components().count();
+        root = folder.ancestors().nth(n_parts).unwrap_or(folder).to_owned();
     }
     let relative = absolute.strip_prefix(&root).map(slashed).map_err(|_| {
         Failure::problem(
@@ -158,32 +159,11 @@ fn refuse_existing(out: &Path) -> Result<()> {
 pub(super) fn date_of(out: &Path) -> String {
     let name = out.file_name().map(|name| name.to_string_lossy().into_owned());
     let date = name.as_deref().and_then(leading_date).map(str::to_owned);
-    date.unwrap_or_else(|| clock::now().chars().take(10).collect())
+    date.unwrap_or_else(today)
 }
 
-fn leading_date(name: &str) -> Option<&str> {
-    let date = name.get(..10)?;
-    let is_digit = |ix: &usize| date.as_bytes().get(*ix).is_some_and(u8::is_ascii_digit);
-    let is_hyphen = |ix: &usize| date.as_bytes().get(*ix) == Some(&b'-');
-    let is_date = [0, 1, 2, 3, 5, 6, 8, 9].iter().all(is_digit) && [4, 7].iter().all(is_hyphen);
-    is_date.then_some(date)
-}
-
-/// Returns the default path of a plan's pack: `docs/tasks/DATE-NNN-TYPE-NAME-tasks.md`, with today's date.
-fn default_name(source: &PackSource) -> String {
-    let today: String = clock::now().chars().take(10).collect();
-    let name = source.path.rsplit('/').next().unwrap_or(&source.path);
-    let stem = name.strip_suffix(".md").unwrap_or(name);
-    let stem = stem.strip_suffix("-plan").unwrap_or(stem);
-    let rest = match leading_date(stem) {
-        Some(date) => stem.get(date.len()..).unwrap_or("").trim_start_matches('-').to_owned(),
-        None => {
-            let kind = SourcePlan::read(&source.text).kind.unwrap_or_default();
-            let is_plain = !kind.is_empty() && kind.bytes().all(|byte| byte.is_ascii_lowercase());
-            format!("001-{}-{stem}", if is_plain && kind != "plan" { &kind } else { "feat" })
-        }
-    };
-    format!("docs/tasks/{today}-{rest}-tasks.md")
+fn today() -> String {
+    clock::now().chars().take(10).collect()
 }
 
 #[cfg(test)]

@@ -279,14 +279,14 @@ impl<'a> Rebuilt<'a> {
         let change = ChangeRecord {
             verb: VERB.to_owned(),
             by: self.pack.agent.clone(),
-            note: Some(self.pack.words(&format!("derived anew from {}", self.source.path))),
+            note: Some(self.pack.words(&format!("derived again from {}", self.source.path))),
             states: self.forgotten.iter().map(forget).collect(),
             ..ChangeRecord::default()
         };
         let prepare = |newest: &SourceText, _: &History| {
             if newest.as_str() != old.text.as_str() {
                 return Err(Failure::problem(
-                    "the pack was changed while it was derived anew",
+                    "the pack was changed while it was derived again",
                     "nothing was written; try again",
                 ));
             }

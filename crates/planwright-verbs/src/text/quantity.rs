@@ -1,14 +1,22 @@
 //! Durations, money, tokens and times as words.
 
 pub use planwright_core::text::{count, listed as some_of};
-use planwright_run::clock::to_the_second;
+use planwright_run::clock::{local_time, milliseconds_of};
 
 /// Returns a duration in words: `0.4s`, `12s`, `2m 13s`, `1h 04m`.
 pub fn duration(milliseconds: u64) -> String {
     let seconds = milliseconds / 1_000;
     match seconds {
         0..10 => format!("{}.{}s", seconds, milliseconds % 1_000 / 100),
-        10..60 => format!("{seconds}s"),
+        _ => elapsed(milliseconds),
+    }
+}
+
+/// Returns elapsed time in words that change once a second: `12s`, `2m 13s`, `1h 04m`.
+pub fn elapsed(milliseconds: u64) -> String {
+    let seconds = milliseconds / 1_000;
+    match seconds {
+        0..60 => format!("{seconds}s"),
         60..3_600 => format!("{}m {:02}s", seconds / 60, seconds % 60),
         _ => format!("{}h {:02}m", seconds / 3_600, seconds / 60 % 60),
     }
@@ -31,10 +39,14 @@ pub fn tokens(number: u64) -> String {
     }
 }
 
+/// The text for an unreadable time of day.
+pub const UNKNOWN_TIME: &str = "--:--:--";
+
 /// Returns the time of day of a record's time by the clock of this machine: `05:31:02`.
 pub fn clock(time: &str) -> String {
-    let local = to_the_second(time);
-    local.get(11..19).map_or_else(|| time.to_owned(), str::to_owned)
+    let local = milliseconds_of(time).and_then(local_time);
+    let clock = local.as_deref().and_then(|local| local.get(11..19));
+    clock.unwrap_or(UNKNOWN_TIME).to_owned()
 }
 
 #[cfg(test)]
@@ -62,6 +74,6 @@ mod tests {
         );
         assert_eq!([0, 999, 12_345, 4_100_000].map(tokens), ["0", "999", "12.3k", "4.1M"]);
         assert_eq!(clock("2026-11-16T05:31:02.125Z").len(), "05:31:02".len());
-        assert_eq!(clock("nö"), "nö");
+        assert_eq!(clock("nö"), UNKNOWN_TIME);
     }
 }

@@ -131,7 +131,7 @@ impl Explained<'_> {
         let (plan, task_ix) = (&self.linked.plan, self.task_ix);
         let mut commands = Vec::new();
         let failures = self.failures(&mut commands);
-        commands.extend(self.way_on());
+        commands.extend(self.next_step());
         Explanation {
             title: plan.task_subject(&plan.tasks()[task_ix]).to_owned(),
             state: ShownState::of(plan, self.readiness, task_ix),
@@ -188,7 +188,7 @@ impl Explained<'_> {
     fn failures(&self, commands: &mut Vec<String>) -> Option<FailedAttempts> {
         let run = self.failed_run.as_ref()?;
         let task = run.state.task(&self.linked.plan.task_name(self.task_ix))?;
-        let mut setting = Setting::of(Path::new(&self.opened.path), &self.linked.plan);
+        let mut setting = Setting::of(Path::new(&self.opened.path), self.linked);
         setting.run = run.id.clone();
         commands.push(log_command(&setting, task));
         let attempts = task.attempts.iter().rev();
@@ -199,7 +199,7 @@ impl Explained<'_> {
     }
 
     /// Returns the command that continues after a failure, or that explains the failure for which the task is skipped.
-    fn way_on(&self) -> Option<String> {
+    fn next_step(&self) -> Option<String> {
         let (plan, path) = (&self.linked.plan, &self.opened.path);
         if plan.tasks()[self.task_ix].status == Status::Failed {
             return Some(after_failure(plan, Path::new(path)));

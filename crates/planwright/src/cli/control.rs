@@ -43,7 +43,7 @@ Examples:
   planwright stop tasks.json")]
 pub(crate) struct StopArgs {
     #[command(flatten)]
-    ask: Args,
+    control: Args,
 
     /// End running attempts too.
     #[arg(long)]
@@ -52,7 +52,7 @@ pub(crate) struct StopArgs {
 
 pub(crate) fn run_stop(args: &StopArgs, output: &mut Output) -> Result<Exit> {
     let control = if args.now { RunControl::Kill } else { RunControl::Stop };
-    run(control, &args.ask, output)
+    run(control, &args.control, output)
 }
 
 pub(crate) fn run(what: RunControl, args: &Args, output: &mut Output) -> Result<Exit> {

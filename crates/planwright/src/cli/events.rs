@@ -9,10 +9,9 @@ use planwright_verbs::events::{EventEntry, EventsRequest, events};
 use planwright_verbs::plans::{open_file, stem_of};
 use planwright_verbs::text::one_line;
 
-use super::run::EventForm;
 use super::{Exit, Output, Result};
+use crate::compat::{EventConverter, EventForm};
 use crate::render::events::line;
-use crate::render::rawko_events::RawkoEvents;
 
 /// Print what happened in a run, one line per event.
 ///
@@ -59,19 +58,19 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
         follow: args.follow,
         task: args.task.clone(),
     };
-    let mut rawko = None;
+    let mut converter = None;
     let mut failed = None;
     events(&output.workspace(), &request, &mut |entry| {
         match entry {
-            EventEntry::Run { run, .. } if args.json_events.is_some() => match rawko_events(run) {
-                Ok(events) => rawko = Some(events),
-                Err(error) => {
+            EventEntry::Run { run, time } => match args.json_events.map(|form| converter_of(form, run)) {
+                None => begin(args, run, time, output),
+                Some(Ok(events)) => converter = Some(events),
+                Some(Err(error)) => {
                     failed = Some(error);
                     return ControlFlow::Break(());
                 }
             },
-            EventEntry::Run { run, time } => begin(args, run, time, output),
-            EventEntry::Record { record, json } => match &mut rawko {
+            EventEntry::Record { record, json } => match &mut converter {
                 Some(events) => events.take(record).iter().for_each(|line| output.json_line(line)),
                 None if args.json => output.json_line(json),
                 None => output.line(&line(record, output.paint(), output.record_width())),
@@ -86,12 +85,12 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
     failed.map_or(Ok(Exit::Success), Err)
 }
 
-/// Returns a converter of a run's events to rawko's events, with its present plan.
-fn rawko_events(run: &SeenRun) -> Result<RawkoEvents> {
+/// Returns a converter of a run's events, with its present plan.
+fn converter_of(form: EventForm, run: &SeenRun) -> Result<EventConverter> {
     let path = run.plan().target;
     let opened = open_file(&path)?;
     let linked = opened.linked()?;
-    Ok(RawkoEvents::new(&linked.plan, &linked.links, &stem_of(&path)))
+    Ok(form.converter(&linked.plan, &linked.links, &stem_of(&path)))
 }
 
 fn begin(args: &Args, run: &SeenRun, time: &str, output: &mut Output) {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use planwright_run::shell::argument;
 use planwright_verbs::init::{
     Checklist, ExistingConfig, InitObserver, InitReport, InitRequest, InstalledAgent, RepositoryState, TriedCommand,
-    init, install_words, names_of,
+    init, install_commands, names_of,
 };
 use planwright_verbs::text::{count, cut, one_line};
 use planwright_verbs::verification::TrialResult;
@@ -197,8 +197,8 @@ fn print_next(next: &str, output: &mut Output) {
 
 fn say_no_agent(output: &mut Output) {
     output.line("agent: none is installed. One of these installs one:");
-    for name in ["claude", "codex", "gemini"] {
-        output.line(&format!("  {}", install_words(name).trim_start_matches("install it: ")));
+    for command in install_commands() {
+        output.line(&format!("  {command}"));
     }
 }
 

@@ -6,7 +6,7 @@ use planwright_verbs::plans::{CREATE_PLAN, shown_title};
 use planwright_verbs::text::{count, one_line};
 
 use super::plan_arg::dialect_names;
-use super::show_plan::{bar, counts};
+use super::show::plan::{bar, counts};
 use super::{Exit, Output, Result};
 use crate::render::wrap::{hanging, wrapped};
 

@@ -51,8 +51,6 @@ mod run_view;
 mod runs;
 mod schema;
 mod show;
-mod show_plan;
-mod show_task;
 mod suggestions;
 mod summary;
 mod task_edits;

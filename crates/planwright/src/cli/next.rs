@@ -9,7 +9,7 @@ use planwright_verbs::text::{count, cut, one_line, shown_name};
 use super::change::present_diff;
 use super::claim_args::LeaseOption;
 use super::plan_arg::PlanArgument;
-use super::show_plan::counts;
+use super::show::plan::counts;
 use super::{Exit, Output, Result};
 use crate::render::wrap::cut_at_word;
 

@@ -116,10 +116,10 @@ impl Output {
 
     /// Returns the height of the screen: LINES, or that of the terminal, or 40.
     pub(crate) fn height(&self) -> usize {
-        let told = std::env::var("LINES").ok().and_then(|lines| lines.parse().ok());
+        let exported = std::env::var("LINES").ok().and_then(|lines| lines.parse().ok());
         let seen = || terminal_size::terminal_size().map(|(_, height)| usize::from(height.0));
         let fits = |lines: &usize| (10..=1000).contains(lines);
-        told.filter(fits).or_else(|| seen().filter(fits)).unwrap_or(40)
+        exported.filter(fits).or_else(|| seen().filter(fits)).unwrap_or(40)
     }
 
     /// Adds text for people to the results. No line of it can be a command for a workflow's runner.

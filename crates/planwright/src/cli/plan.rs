@@ -4,7 +4,9 @@ use std::io::{IsTerminal as _, stdout};
 use std::path::PathBuf;
 
 use planwright_run::shell::argument;
-use planwright_verbs::plan::{MakePlanReport, MakePlanRequest, NewDraft, plan, prompt};
+use planwright_verbs::Workspace;
+use planwright_verbs::draft::{DraftRequest, abandon, draft};
+use planwright_verbs::plan::{MakePlanReport, MakePlanRequest, plan, prompt};
 use planwright_verbs::planning::SourceFindings;
 use planwright_verbs::text::{one_line, printable};
 
@@ -86,10 +88,10 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
         return Ok(Exit::Success);
     }
     show(&report, output);
-    let edited = edited(args, &report.draft, output)?;
-    draw_next(&report.draft, edited, args, output);
+    let edited = edited(args, (&workspace, &report.draft), output)?;
+    draw_next((&workspace, &report.draft), edited, args, output)?;
     match edited {
-        Edited::Valid if args.run => super::run_plan(&report.draft.path, output),
+        Edited::Valid if args.run => super::run_plan(&report.draft.plan, output),
         Edited::Valid => Ok(Exit::Success),
         Edited::Invalid | Edited::Abandoned => Ok(Exit::Problems),
     }
@@ -119,20 +121,29 @@ fn drawn(found: &SourceFindings, origin: FindingsSource, output: &Output) -> Str
 }
 
 /// Prints the next command.
-fn draw_next(draft: &NewDraft, edited: Edited, args: &Args, output: &mut Output) {
-    let path = argument(&draft.path.to_string_lossy());
+fn draw_next(
+    (workspace, made): (&Workspace, &DraftRequest),
+    edited: Edited,
+    args: &Args,
+    output: &mut Output,
+) -> Result<()> {
+    let path = argument(&made.plan.to_string_lossy());
     match edited {
         Edited::Valid if args.run => {}
-        Edited::Valid => output.command(&format!("next: {}", draft.next_step())),
+        Edited::Valid => {
+            let next = draft(workspace, made)?.map_or_else(|| format!("planwright run {path}"), |report| report.next);
+            output.command(&format!("next: {next}"));
+        }
         Edited::Invalid => output.command(&format!("next: planwright edit {path}")),
         // An abandoned draft may have another name.
-        Edited::Abandoned if draft.path.exists() => {
+        Edited::Abandoned if made.plan.exists() => {
             output.command(&format!("to use the draft: planwright run {path}"));
             output.command(&format!("to edit it again: planwright edit {path}"));
             output.command(&format!("to remove it: planwright delete {path}"));
         }
         Edited::Abandoned => {}
     }
+    Ok(())
 }
 
 /// How the user left a draft.
@@ -144,17 +155,17 @@ enum Edited {
 }
 
 /// Opens the draft in the user's editor until it has no errors.
-fn edited(args: &Args, draft: &NewDraft, output: &mut Output) -> Result<Edited> {
+fn edited(args: &Args, (workspace, made): (&Workspace, &DraftRequest), output: &mut Output) -> Result<Edited> {
     let is_terminal = stdout().is_terminal() && answers::may_ask();
     let Some(editor) = editor().filter(|_| is_terminal && !args.no_edit) else {
         return Ok(Edited::Valid);
     };
     loop {
         output.flush();
-        let status = match open_in(&editor, &draft.path)? {
+        let status = match open_in(&editor, &made.plan)? {
             Left::Closed(status) => status,
             Left::Ended(exit) => {
-                let path = draft.path.to_string_lossy();
+                let path = made.plan.to_string_lossy();
                 output.remark(&format!(
                     "ended while the editor was open; the draft is kept as {}",
                     one_line(&path)
@@ -167,15 +178,15 @@ fn edited(args: &Args, draft: &NewDraft, output: &mut Output) -> Result<Edited> 
             // The user declined, as with vim's `:cq`.
             output.remark(&format!(
                 "the editor ended with {status}; the draft is kept unchanged as {}",
-                one_line(&draft.path.display().to_string())
+                one_line(&made.plan.display().to_string())
             ));
             return Ok(Edited::Abandoned);
         }
-        let Some(edited) = draft.edited() else {
+        let Some(edited) = draft(workspace, made)? else {
             output.remark("the draft was removed: it is abandoned");
             return Ok(Edited::Abandoned);
         };
-        if edited.is_valid {
+        if edited.valid {
             return Ok(Edited::Valid);
         }
         let drawn = drawn(&edited.findings, FindingsSource::Other, output);
@@ -184,7 +195,7 @@ fn edited(args: &Args, draft: &NewDraft, output: &mut Output) -> Result<Edited> 
         match answers::line().as_deref() {
             Some("k" | "keep") | None => return Ok(Edited::Invalid),
             Some("a" | "abandon") => {
-                abandon(draft, output);
+                abandon_draft((workspace, made), output);
                 return Ok(Edited::Abandoned);
             }
             Some(_) => {}
@@ -192,19 +203,15 @@ fn edited(args: &Args, draft: &NewDraft, output: &mut Output) -> Result<Edited> 
     }
 }
 
-fn abandon(draft: &NewDraft, output: &mut Output) {
-    match draft.abandon() {
-        Ok(kept) => {
-            let kept = kept.to_string_lossy();
-            output.remark(&format!("abandoned; the text is kept as {}", one_line(&kept)));
+fn abandon_draft((workspace, made): (&Workspace, &DraftRequest), output: &mut Output) {
+    match abandon(workspace, made) {
+        Ok(report) => {
+            output.remark(&format!("abandoned; the text is kept as {}", one_line(&report.kept)));
             output.command(&format!(
                 "to use it after a correction: planwright import {}",
-                argument(&kept)
+                argument(&report.kept)
             ));
         }
-        Err(error) => output.remark(&format!(
-            "warning: {} could not be moved: {error}",
-            draft.path.display()
-        )),
+        Err(failure) => output.remark(&format!("warning: {}", one_line(&failure.message))),
     }
 }

@@ -30,19 +30,19 @@ pub(crate) struct PlannerOptions {
     pub(crate) agent: Option<String>,
 
     /// A file for the planner to read; may be given several times.
-    #[arg(long, value_name = "FILE", help_heading = "What the planner gets")]
+    #[arg(long, value_name = "FILE", help_heading = "Planner input")]
     pub(crate) context: Vec<String>,
 
     /// A constraint on all tasks; may be given several times. @FILE is read.
-    #[arg(long, value_name = "TEXT", help_heading = "What the planner gets")]
+    #[arg(long, value_name = "TEXT", help_heading = "Planner input")]
     pub(crate) constraint: Vec<String>,
 
     /// A known fact for the planner; may be given several times. @FILE is read.
-    #[arg(long, value_name = "TEXT", help_heading = "What the planner gets")]
+    #[arg(long, value_name = "TEXT", help_heading = "Planner input")]
     pub(crate) memory: Vec<String>,
 
     /// A file with a template for the prompt, instead of planwright's own.
-    #[arg(long, value_name = "FILE", help_heading = "What the planner gets")]
+    #[arg(long, value_name = "FILE", help_heading = "Planner input")]
     pub(crate) template: Option<PathBuf>,
 
     /// Read a planner's answer from this file, or - for standard input, and start no agent.

@@ -31,15 +31,15 @@ pub(crate) struct Args {
     planner: PlannerOptions,
 
     /// The task that failed. Default: the first failed one.
-    #[arg(long, value_name = "TASK", help_heading = "What the planner gets")]
+    #[arg(long, value_name = "TASK", help_heading = "Planner input")]
     task: Option<String>,
 
     /// How it failed. Default: the reason in the plan or the last run. @FILE is read.
-    #[arg(long, value_name = "TEXT", help_heading = "What the planner gets")]
+    #[arg(long, value_name = "TEXT", help_heading = "Planner input")]
     error: Option<String>,
 
     /// A fact that is new since the plan was made; may be given several times. @FILE is read.
-    #[arg(long, value_name = "TEXT", help_heading = "What the planner gets")]
+    #[arg(long, value_name = "TEXT", help_heading = "Planner input")]
     discovery: Vec<String>,
 
     /// Write the new version without asking.

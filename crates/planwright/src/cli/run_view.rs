@@ -25,7 +25,7 @@ use super::output::Output;
 use super::planner::PlanningView;
 use super::proposals;
 use super::replan::draw_version;
-use crate::render::rawko_events::{RawkoEvents, RawkoLines, plan_replanned};
+use crate::compat::{EventForm, EventLines};
 use crate::render::run::{JsonLines, LiveDisplay, PlainLines, ScreenSize, suits_live, summary};
 use crate::render::workflow::GuardedWriter;
 
@@ -39,8 +39,8 @@ pub(super) enum RunManner {
     Quiet,
     /// The events of its log.
     Json,
-    /// The events of rawko's specification.
-    Rawko,
+    /// The events of its log, as those of another system.
+    Events(EventForm),
 }
 
 /// A run on the command line: shown while it is active, with questions about tasks that wait for review, and a summary at its end.
@@ -50,7 +50,7 @@ pub(super) struct RunView<'o> {
     /// Whether to ask the user at the terminal.
     asks: bool,
     by: Option<String>,
-    /// Whether the plan was announced to programs that follow rawko's events.
+    /// Whether the plan was announced to programs that follow the events of another system.
     has_announced: bool,
     run_state: RunState,
     /// The name of the run, once it has one.
@@ -128,7 +128,7 @@ enum Shown {
     Live(LiveDisplay<GuardedWriter<Stdout>>, CancelToken),
     Lines(PlainLines<GuardedWriter<Stdout>>),
     Json(JsonLines<Stdout>),
-    Rawko(Box<RawkoLines<Stdout>>),
+    Events(Box<EventLines<Stdout>>),
     Nothing,
 }
 
@@ -150,7 +150,7 @@ impl<'o> RunView<'o> {
 
     /// Returns whether only events are printed to standard output.
     fn is_for_programs(&self) -> bool {
-        matches!(self.manner, RunManner::Json | RunManner::Rawko)
+        matches!(self.manner, RunManner::Json | RunManner::Events(_))
     }
 
     /// Returns the view of an agent that replans.
@@ -167,11 +167,11 @@ impl<'o> RunView<'o> {
         let is_terminal = stdout().is_terminal();
         let term = std::env::var("TERM").ok();
         match self.manner {
-            RunManner::Rawko => {
+            RunManner::Events(form) => {
                 let name = stem_of(Path::new(&setting.plan));
-                let events = RawkoEvents::new(beginning.plan, beginning.links, &name);
-                let lines = RawkoLines::new(stdout(), events.knowing_plan(self.has_announced));
-                Shown::Rawko(Box::new(lines))
+                let events = form.converter(beginning.plan, beginning.links, &name);
+                let lines = EventLines::new(stdout(), events.knowing_plan(self.has_announced));
+                Shown::Events(Box::new(lines))
             }
             RunManner::Json => Shown::Json(JsonLines::new(stdout())),
             RunManner::Quiet => Shown::Nothing,
@@ -197,7 +197,7 @@ impl<'o> RunView<'o> {
             Shown::Live(display, _) => display,
             Shown::Lines(lines) => lines,
             Shown::Json(lines) => lines,
-            Shown::Rawko(lines) => &mut **lines,
+            Shown::Events(lines) => &mut **lines,
             Shown::Nothing => return None,
         })
     }
@@ -267,8 +267,9 @@ impl RunObserver for RunView<'_> {
             draw_version(report, self.output);
         }
         if self.has_announced
+            && let RunManner::Events(form) = self.manner
             && let Some(linked) = plan.linked()
-            && let Some(event) = plan_replanned(&linked.plan, &linked.links, &stem_of(&plan.path))
+            && let Some(event) = form.plan_replanned(&linked.plan, &linked.links, &stem_of(&plan.path))
         {
             self.output.line(&event);
         }
@@ -291,7 +292,7 @@ impl RunObserver for RunView<'_> {
 
     fn begins(&mut self, beginning: &RunBeginning<'_>) {
         self.shown = self.shown_for(beginning);
-        self.has_announced = self.manner == RunManner::Rawko;
+        self.has_announced = matches!(self.manner, RunManner::Events(_));
         (self.run_state, self.run) = (RunState::default(), String::new());
         self.gate = self.asks.then(|| ReviewPrompt {
             root: beginning.root.to_owned(),

@@ -62,7 +62,7 @@ fn what(event: &RunEvent, paint: Paint) -> String {
         RunEvent::Candidate(candidate) => format!("its work is commit {}", short_id(&candidate.commit)),
         RunEvent::Conflicted(conflicted) => conflicted_words(conflicted, paint),
         RunEvent::LandingStarted(landing) => format!("lands as {}", short_id(&landing.commit)),
-        RunEvent::LandingEnded(merged) => merged_words(merged, paint),
+        RunEvent::LandingEnded(ended) => landing_words(ended, paint),
         RunEvent::Drifted(drifted) => {
             format!("changed files that the plan does not name: {}", list(&drifted.files))
         }
@@ -229,16 +229,16 @@ fn stopping_words(stopping: &StopRecord) -> String {
     format!("no new task starts: {reason}{}", why(stopping.why.as_deref()))
 }
 
-fn merged_words(merged: &LandingEndRecord, paint: Paint) -> String {
-    let commit = merged.commit.as_deref().and_then(|commit| commit.get(..10));
-    let branch = short(&merged.branch);
-    match (merged.passed, commit) {
+fn landing_words(ended: &LandingEndRecord, paint: Paint) -> String {
+    let commit = ended.commit.as_deref().and_then(|commit| commit.get(..10));
+    let branch = short(&ended.branch);
+    match (ended.passed, commit) {
         (true, Some(at)) => format!("landed on {branch} ({})", short(at)),
         (true, None) => format!("has nothing to land on {branch}"),
         (false, _) => format!(
             "{} {branch}{}",
             paint.error("did not land on"),
-            why(merged.why.as_deref())
+            why(ended.why.as_deref())
         ),
     }
 }

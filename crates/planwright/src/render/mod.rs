@@ -7,7 +7,6 @@ pub(crate) mod findings;
 pub(crate) mod github;
 pub(crate) mod graph;
 pub(crate) mod mermaid;
-pub(crate) mod rawko_events;
 pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod sarif;

@@ -513,7 +513,7 @@ fn branches_that_cannot_be_used_are_refused_before_a_run() {
     workspace
         .does(&["run", "--branch", "current", "--dry-run"])
         .exits(1)
-        .says("no branch is checked out");
+        .says("cannot land: HEAD is detached");
 }
 
 #[test]

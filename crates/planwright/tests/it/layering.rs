@@ -75,6 +75,36 @@ fn no_file_of_the_command_line_decides_about_a_plan() {
     assert!(found.is_empty(), "decided in planwright-verbs:\n{}", found.join("\n"));
 }
 
+/// Files of the binary that access files or start processes themselves, each with its reason.
+const ACCESS: [(&str, &str); 6] = [
+    // `@FILE` and `--from FILE` are arguments, which are read before a verb is called.
+    ("cli/text_arg.rs", "std::fs::File"),
+    // The original tools have their own files with their own rules, and unreadable ones are part of their answers.
+    ("compat/aimi_cli/state.rs", "std::fs"),
+    ("compat/aimi_cli/tasks.rs", "std::fs"),
+    ("compat/clido.rs", "std::fs"),
+    ("compat/spec_first.rs", "std::fs"),
+    ("compat/write.rs", "std::fs"),
+];
+
+#[test]
+fn no_file_of_the_binary_accesses_files_or_starts_processes() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut found = Vec::new();
+    for path in rust_files(&folder) {
+        let name = path.strip_prefix(&folder).expect("a file below").to_string_lossy();
+        let text = std::fs::read_to_string(&path).expect("a readable file");
+        let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+        for forbidden in ["std::fs", "process::Command", "Command::new", "OpenOptions"] {
+            let is_known = |(file, start): &(&str, &str)| *file == name && start.starts_with(forbidden);
+            if code.contains(forbidden) && !ACCESS.iter().any(is_known) {
+                found.push(format!("{name}: {forbidden}"));
+            }
+        }
+    }
+    assert!(found.is_empty(), "belongs into planwright-verbs:\n{}", found.join("\n"));
+}
+
 #[test]
 fn folders_of_the_binary_and_of_the_verbs_are_in_no_circle() {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");

@@ -926,3 +926,27 @@ fn a_folder_without_committed_files_is_shared_and_doctor_says_so() {
         .says(&format!("{why}: tasks share this folder"));
     workspace.runs(&[]).exits(0).says(why);
 }
+
+#[test]
+fn doctor_reports_a_merge_in_a_linked_worktree_and_a_bisection() {
+    let workspace = repository(&["a"], "says done");
+    let linked = workspace.aside("linked");
+    let folder = linked.display().to_string();
+    workspace.git(&["worktree", "add", "-q", "-b", "side", &folder]);
+    for (place, file) in [(folder.as_str(), "theirs.txt"), (".", "ours.txt")] {
+        std::fs::write(workspace.root().join(place).join(file), "x\n").expect("ours");
+        workspace.git(&["-C", place, "add", file]);
+        workspace.git(&["-C", place, "commit", "-q", "-m", "One", "--", file]);
+    }
+    workspace.git(&["-C", &folder, "merge", "-q", "--no-commit", "--no-ff", "main"]);
+    let mut doctor = workspace.command(env!("CARGO_BIN_EXE_planwright"), &["doctor"]);
+    let output = doctor.current_dir(&linked).output().expect("the binary");
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(text.contains("git has an unfinished operation: a merge"), "{text}");
+    let quiet = workspace.does(&["doctor"]);
+    assert!(!quiet.text.contains("unfinished"), "{}", quiet.text);
+    workspace.git(&["bisect", "start"]);
+    workspace
+        .does(&["doctor"])
+        .says("git has an unfinished operation: a bisection");
+}

@@ -870,7 +870,7 @@ fn without_a_repository_with_a_commit_tasks_share_the_folder() {
     refused
         .runs(&["--isolation", "checkouts"])
         .exits(1)
-        .says("no git repository")
+        .says("not a git repository")
         .says("--isolation shared");
 }
 

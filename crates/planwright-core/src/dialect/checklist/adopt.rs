@@ -31,7 +31,9 @@ pub(super) fn adopted(source: &SourceText, order: Option<&str>) -> Result<String
     if let Some(old) = lines.marker {
         let start = line_start(text, old.start as usize);
         let start = start + text[start..].find("<!--").unwrap_or(0);
-        let end = text[old.end as usize..].find("-->").map_or(text.len(), |at| old.end as usize + at + 3);
+        let end = text[old.end as usize..]
+            .find("-->")
+            .map_or(text.len(), |at| old.end as usize + at + 3);
         return Ok(format!("{}{marker}{}", &text[..start], &text[end..]));
     }
     let newline = source.newline().as_str();
@@ -55,7 +57,9 @@ fn after_frontmatter(text: &str, start: usize) -> usize {
         return start;
     };
     let close = rest.find("\n---").map(|at| start + 3 + at + 1);
-    close.map_or(start, |close| text[close..].find('\n').map_or(text.len(), |at| close + at + 1))
+    close.map_or(start, |close| {
+        text[close..].find('\n').map_or(text.len(), |at| close + at + 1)
+    })
 }
 
 #[cfg(test)]
@@ -70,8 +74,16 @@ mod tests {
     #[test]
     fn the_marker_stands_below_the_title() {
         check("# A\n\n- [ ] a\n", None, "# A\n\n<!-- planwright -->\n\n- [ ] a\n");
-        check("- [ ] a\r\n", Some("none"), "<!-- planwright: order none -->\r\n\r\n- [ ] a\r\n");
-        check("---\na: 1\n---\n- [ ] a", None, "---\na: 1\n---\n<!-- planwright -->\n\n- [ ] a");
+        check(
+            "- [ ] a\r\n",
+            Some("none"),
+            "<!-- planwright: order none -->\r\n\r\n- [ ] a\r\n",
+        );
+        check(
+            "---\na: 1\n---\n- [ ] a",
+            None,
+            "---\na: 1\n---\n<!-- planwright -->\n\n- [ ] a",
+        );
         check(
             "# A\n<!-- planwright: explicit dependencies -->\n- [ ] T1: a\n",
             Some("phases"),

@@ -115,7 +115,11 @@ fn compose_task(
         report.changed(Some(task_ix), "title", "its lines are one line");
     }
     let short = one_line(&clean(&title));
-    let short = if short.is_empty() { "Untitled task".to_owned() } else { short };
+    let short = if short.is_empty() {
+        "Untitled task".to_owned()
+    } else {
+        short
+    };
     let mut about = clean_block(&body);
     if one_line(&about) == short {
         about.clear();
@@ -144,7 +148,11 @@ fn compose_task(
     if let Some(criteria) = task.fields.take_texts(Field::Criteria) {
         let written = lines(criteria.clone());
         if written != criteria {
-            report.changed(Some(task_ix), "criteria", "each is one line, without control characters");
+            report.changed(
+                Some(task_ix),
+                "criteria",
+                "each is one line, without control characters",
+            );
         }
         members.push(member("criteria", PlainValue::Array(written)));
     }
@@ -161,7 +169,11 @@ fn take_files(task: &mut DraftTask, task_ix: usize, about: &mut String, report: 
     let (files, odd): (Vec<PlainValue>, Vec<PlainValue>) = files.into_iter().partition(is_file);
     let odd: Vec<String> = odd.into_iter().filter_map(as_line).collect();
     if !odd.is_empty() {
-        report.changed(Some(task_ix), "files", "names of files with commas or line breaks are in the description");
+        report.changed(
+            Some(task_ix),
+            "files",
+            "names of files with commas or line breaks are in the description",
+        );
         let lead = if about.is_empty() { "" } else { "\n\n" };
         *about = format!("{about}{lead}Files: {}", odd.join("; "));
     }
@@ -178,7 +190,10 @@ fn mark(task: &DraftTask, task_ix: usize, report: &mut WriterReport) -> &'static
             report.changed(Some(task_ix), "status", message);
         }
         state => {
-            let message = format!("it was {} and is pending again: a box is only open or done", state.as_str());
+            let message = format!(
+                "it was {} and is pending again: a box is only open or done",
+                state.as_str()
+            );
             report.changed(Some(task_ix), "status", message);
         }
     }
@@ -216,7 +231,10 @@ fn clean(text: &str) -> String {
 
 /// Returns a text of several lines without control characters, trailing white space and blank lines around it.
 fn clean_block(text: &str) -> String {
-    let lines: Vec<String> = text.lines().map(|line| clean(&line.replace('\t', "    ")).trim_end().to_owned()).collect();
+    let lines: Vec<String> = text
+        .lines()
+        .map(|line| clean(&line.replace('\t', "    ")).trim_end().to_owned())
+        .collect();
     let is_text = |line: &String| !line.is_empty();
     let (Some(first), Some(last)) = (lines.iter().position(is_text), lines.iter().rposition(is_text)) else {
         return String::new();
@@ -227,10 +245,13 @@ fn clean_block(text: &str) -> String {
 /// Returns the text of a checklist.
 fn lay_out(composed: &Composed) -> String {
     let string = |members: &[(String, PlainValue)], key: &str| {
-        members.iter().find(|(own, _)| own == key).and_then(|(_, value)| match value {
-            PlainValue::String(text) => Some(text.clone()),
-            _ => None,
-        })
+        members
+            .iter()
+            .find(|(own, _)| own == key)
+            .and_then(|(_, value)| match value {
+                PlainValue::String(text) => Some(text.clone()),
+                _ => None,
+            })
     };
     let title = string(&composed.head, "title").unwrap_or_else(|| "Plan".to_owned());
     let mut out = format!("# {title}\n\n<!-- planwright: {EXPLICIT} -->\n\n");
@@ -253,14 +274,19 @@ fn lay_out(composed: &Composed) -> String {
             _ => Vec::new(),
         };
         let is_done = matches!(string(task, "status").as_deref(), Some("x" | "X"));
-        let is_optional = task.iter().any(|(key, value)| key == "optional" && *value == PlainValue::Bool(true));
+        let is_optional = task
+            .iter()
+            .any(|(key, value)| key == "optional" && *value == PlainValue::Bool(true));
         out.push_str(if is_done { "- [x]" } else { "- [ ]" });
         out.push_str(if is_optional { "* " } else { " " });
         let id = string(task, "id");
         if let Some(id) = &id {
             out.push_str(&format!("{id}: "));
         }
-        out.push_str(&tags::escaped_title(&string(task, "title").unwrap_or_default(), id.is_some()));
+        out.push_str(&tags::escaped_title(
+            &string(task, "title").unwrap_or_default(),
+            id.is_some(),
+        ));
         let needs: Vec<&str> = texts("needs");
         if !needs.is_empty() {
             out.push_str(&format!(" ({NEEDS} {})", needs.join(", ")));

@@ -104,13 +104,19 @@ pub(super) fn read(source: &SourceText, block: Span, variant: Variant) -> Detail
                 }
                 _ => {}
             }
-            if variant == Variant::Own && line.indent() <= base + 1 && let Some(n_bullet) = bullet_len(line.content) {
+            if variant == Variant::Own
+                && line.indent() <= base + 1
+                && let Some(n_bullet) = bullet_len(line.content)
+            {
                 details.criteria.push(criterion(&line, n_bullet));
                 last = LastLine::Criterion;
                 continue;
             }
         }
-        if last == LastLine::Criterion && !is_blank && let Some(criterion) = details.criteria.last_mut() {
+        if last == LastLine::Criterion
+            && !is_blank
+            && let Some(criterion) = details.criteria.last_mut()
+        {
             criterion.text.push(' ');
             criterion.text.push_str(line.content.trim());
             criterion.span = Span::new(criterion.span.start as usize, line.end());
@@ -248,7 +254,9 @@ pub(super) fn is_description(text: &str) -> bool {
     let mut lines = text.split('\n');
     let is_odd = |c: char| c.is_control() && !matches!(c, '\n' | '\t');
     let ends_well = |line: Option<&str>| line.is_some_and(|line| !line.is_empty() && line.trim_end() == line);
-    !text.chars().any(is_odd) && ends_well(text.rsplit('\n').next()) && lines.next().is_some_and(|line| !line.trim().is_empty())
+    !text.chars().any(is_odd)
+        && ends_well(text.rsplit('\n').next())
+        && lines.next().is_some_and(|line| !line.trim().is_empty())
 }
 
 /// Returns the lines of a description: plain where they are read back as they are, otherwise as a quote.
@@ -263,7 +271,10 @@ pub(super) fn description_lines(text: &str) -> Vec<String> {
     };
     match text.split('\n').all(is_plain) {
         true => text.split('\n').map(str::to_owned).collect(),
-        false => text.split('\n').map(|line| format!("> {line}").trim_end_matches(' ').to_owned()).collect(),
+        false => text
+            .split('\n')
+            .map(|line| format!("> {line}").trim_end_matches(' ').to_owned())
+            .collect(),
     }
 }
 
@@ -293,10 +304,18 @@ mod tests {
             "- [ ] T1: a\n  More about it.\n\n  And more.\n  - works\n    well\n  - \\[ ] is a box\n  - files: a.rs, `b c.rs`\n",
             Variant::Own,
         );
-        assert_eq!(details.description.map(|found| found.text).as_deref(), Some("More about it.\n\nAnd more."));
+        assert_eq!(
+            details.description.map(|found| found.text).as_deref(),
+            Some("More about it.\n\nAnd more.")
+        );
         let criteria: Vec<&str> = details.criteria.iter().map(|found| found.text.as_str()).collect();
         assert_eq!(criteria, ["works well", "[ ] is a box"]);
-        let files: Vec<&str> = details.files.iter().flat_map(|list| &list.items).map(|span| source.slice(*span)).collect();
+        let files: Vec<&str> = details
+            .files
+            .iter()
+            .flat_map(|list| &list.items)
+            .map(|span| source.slice(*span))
+            .collect();
         assert_eq!(files, ["a.rs", "b c.rs"]);
     }
 
@@ -306,16 +325,36 @@ mod tests {
             "- [ ] 1.1 a\n  - one\n    - two\n  - _Requirements: 1.1_\n  - _Depends: 1.2, 2_\n",
             Variant::Kiro,
         );
-        assert_eq!(details.description.map(|found| found.text).as_deref(), Some("- one\n  - two\n- _Requirements: 1.1_"));
-        let depends: Vec<&str> = details.depends.iter().flat_map(|list| &list.items).map(|span| source.slice(*span)).collect();
+        assert_eq!(
+            details.description.map(|found| found.text).as_deref(),
+            Some("- one\n  - two\n- _Requirements: 1.1_")
+        );
+        let depends: Vec<&str> = details
+            .depends
+            .iter()
+            .flat_map(|list| &list.items)
+            .map(|span| source.slice(*span))
+            .collect();
         assert_eq!(depends, ["1.2", "2"]);
     }
 
     #[test]
     fn descriptions_are_read_back_as_they_were_written() {
-        for text in ["a", "a\n\nb", "- a\n- [ ] b", "# a\n```\nx\n```", "  a\n b", "> a", "a\n   b", "a\n\n\nb"] {
+        for text in [
+            "a",
+            "a\n\nb",
+            "- a\n- [ ] b",
+            "# a\n```\nx\n```",
+            "  a\n b",
+            "> a",
+            "a\n   b",
+            "a\n\n\nb",
+        ] {
             assert!(is_description(text), "{text}");
-            let lines: String = description_lines(text).iter().map(|line| format!("  {line}\n")).collect();
+            let lines: String = description_lines(text)
+                .iter()
+                .map(|line| format!("  {line}\n"))
+                .collect();
             let (_, details) = read_first(&format!("- [ ] T1: a\n{lines}- [ ] T2: b\n"), Variant::Own);
             assert_eq!(details.description.map(|found| found.text).as_deref(), Some(text));
         }

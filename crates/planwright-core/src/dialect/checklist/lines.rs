@@ -236,7 +236,10 @@ impl Scanner<'_> {
         let (within, mut after) = (&inner[..close], &inner[close + 1..]);
         let mark_at = span.start as usize + after_bullet + 1;
         let mut star = None;
-        if let Some(rest) = after.strip_prefix('*').filter(|rest| rest.is_empty() || rest.starts_with([' ', '\t'])) {
+        if let Some(rest) = after
+            .strip_prefix('*')
+            .filter(|rest| rest.is_empty() || rest.starts_with([' ', '\t']))
+        {
             star = Some(Span::new(mark_at + close + 1, mark_at + close + 2));
             after = rest;
         }
@@ -247,7 +250,9 @@ impl Scanner<'_> {
         let (Some(mark), None) = (chars.next(), chars.next()) else {
             let is_box = within.trim().is_empty() || matches!(within.trim(), "x" | "X");
             if is_box {
-                self.lines.odd_boxes.push((Span::new(mark_at - 1, mark_at + close + 1), OddBox::Brackets));
+                self.lines
+                    .odd_boxes
+                    .push((Span::new(mark_at - 1, mark_at + close + 1), OddBox::Brackets));
             }
             return false;
         };
@@ -257,7 +262,9 @@ impl Scanner<'_> {
         let text = after.trim();
         if text.is_empty() {
             if KNOWN_MARKS.contains(&mark) {
-                self.lines.odd_boxes.push((Span::new(mark_at - 1, mark_at + close + 1), OddBox::NoText));
+                self.lines
+                    .odd_boxes
+                    .push((Span::new(mark_at - 1, mark_at + close + 1), OddBox::NoText));
             }
             return false;
         }
@@ -280,10 +287,19 @@ impl Scanner<'_> {
 
     /// Reads a line that is neither a heading nor a task.
     fn other(&mut self, span: Span, indent: usize) {
-        match self.lines.items.last_mut().filter(|item| self.open && indent > item.indent) {
+        match self
+            .lines
+            .items
+            .last_mut()
+            .filter(|item| self.open && indent > item.indent)
+        {
             Some(item) => {
                 let is_first = item.details.is_empty();
-                let start = if is_first { line_start(self.text, span.start as usize) } else { item.details.start as usize };
+                let start = if is_first {
+                    line_start(self.text, span.start as usize)
+                } else {
+                    item.details.start as usize
+                };
                 item.details = Span::new(start, span.end as usize);
             }
             None => {
@@ -313,7 +329,12 @@ impl Scanner<'_> {
                     || is_neighbour(item, before, item.is_apart)
                     || is_neighbour(item, next, next.is_none_or(|next| next.is_apart))
             };
-            self.lines.items = items.iter().enumerate().filter(|found| is_box(*found)).map(|(_, item)| *item).collect();
+            self.lines.items = items
+                .iter()
+                .enumerate()
+                .filter(|found| is_box(*found))
+                .map(|(_, item)| *item)
+                .collect();
         }
         self.lines.introduction = self.introduction;
         self.lines
@@ -345,7 +366,10 @@ pub(super) fn bullet_len(content: &str) -> Option<usize> {
         }
         _ => return None,
     };
-    let n_space = bytes[n_bullet..].iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
+    let n_space = bytes[n_bullet..]
+        .iter()
+        .take_while(|byte| matches!(byte, b' ' | b'\t'))
+        .count();
     // Some tools write no space here, and count the task.
     let is_tight = n_space == 0 && bytes.get(n_bullet) == Some(&b'[') && n_bullet == 1;
     (n_space > 0 || is_tight).then_some(n_bullet + n_space)
@@ -354,7 +378,10 @@ pub(super) fn bullet_len(content: &str) -> Option<usize> {
 /// Returns whether a line asks people to stop here: the tasks below wait for those above.
 fn is_checkpoint(content: &str) -> bool {
     let words = content.trim_start_matches(['*', '_']);
-    content.starts_with("**") && words.get(.."checkpoint".len()).is_some_and(|word| word.eq_ignore_ascii_case("checkpoint"))
+    content.starts_with("**")
+        && words
+            .get(.."checkpoint".len())
+            .is_some_and(|word| word.eq_ignore_ascii_case("checkpoint"))
 }
 
 #[cfg(test)]
@@ -375,13 +402,19 @@ mod tests {
 
     #[test]
     fn boxes_with_text_are_tasks() {
-        check("- [ ] a\n* [x] b\n+ [X] c\n1. [ ] d\n12) [-] e\n", &[" a", "xb", "Xc", " d", "-e"]);
+        check(
+            "- [ ] a\n* [x] b\n+ [X] c\n1. [ ] d\n12) [-] e\n",
+            &[" a", "xb", "Xc", " d", "-e"],
+        );
         check("- [ ]* a\n- [x]*\n-[ ] b\n\t- [ ]\tc\r\n", &[" *a", " b", " c"]);
     }
 
     #[test]
     fn what_only_looks_like_a_box_is_text() {
-        check("- [ ](a) b\n- [x]: c\n- [x](url)\n- [] d\n- [ x ] e\n- [ ]\n> - [ ] f\n", &[]);
+        check(
+            "- [ ](a) b\n- [x]: c\n- [x](url)\n- [] d\n- [ x ] e\n- [ ]\n> - [ ] f\n",
+            &[],
+        );
         check("```\n- [ ] a\n```\n~~~md\n- [ ] b\n```\n~~~\n- [ ] c\n", &[" c"]);
         check("<!-- - [ ] a -->\n<!--\n- [ ] b\n-->\n- [ ] c\n", &[" c"]);
         check("---\ntitle: - [ ] a\n---\n- [ ] b\n", &[" b"]);
@@ -404,7 +437,9 @@ mod tests {
 
     #[test]
     fn headings_and_checkpoints_begin_sections() {
-        let source = SourceText::new("# T\nintro\n\nmore\n## A\n- [ ] a\n**Checkpoint**: stop\n- [ ] b\n### B\n- [ ] c\n## C #\n- [ ] d\n");
+        let source = SourceText::new(
+            "# T\nintro\n\nmore\n## A\n- [ ] a\n**Checkpoint**: stop\n- [ ] b\n### B\n- [ ] c\n## C #\n- [ ] d\n",
+        );
         let lines = Lines::read(&source);
         let sections: Vec<u32> = lines.items.iter().map(|item| item.section).collect();
         assert_eq!(sections, [2, 3, 4, 5]);
@@ -420,7 +455,10 @@ mod tests {
             let source = SourceText::new(text);
             Lines::read(&source).marker.map(|span| source.slice(span).to_owned())
         };
-        assert_eq!(words("<!-- planwright: explicit dependencies -->\n").as_deref(), Some("explicit dependencies"));
+        assert_eq!(
+            words("<!-- planwright: explicit dependencies -->\n").as_deref(),
+            Some("explicit dependencies")
+        );
         assert_eq!(words("# a\n<!-- planwright -->\n").as_deref(), Some(""));
         assert_eq!(words("<!-- planwrights -->\n"), None);
     }

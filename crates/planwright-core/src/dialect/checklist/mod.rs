@@ -14,9 +14,7 @@ mod tags;
 mod task_line;
 mod variant;
 
-use super::{
-    CarrierKind, Dialect, DialectInput, DialectProfile, Facets, FieldTable, Fit, PlanReading, Planning,
-};
+use super::{CarrierKind, Dialect, DialectInput, DialectProfile, Facets, FieldTable, Fit, PlanReading, Planning};
 use crate::document::markdown::fence_mark;
 use crate::edit::Owner;
 use crate::plan::{NO_PLAN_STATUS, Plan};
@@ -30,7 +28,11 @@ static PROFILE: DialectProfile = DialectProfile {
     name: "checklist",
     title: "Markdown checklist",
     carriers: &[CarrierKind::Markdown],
-    places: &["specs/*/tasks.md", "openspec/changes/*/tasks.md", ".kiro/specs/*/tasks.md"],
+    places: &[
+        "specs/*/tasks.md",
+        "openspec/changes/*/tasks.md",
+        ".kiro/specs/*/tasks.md",
+    ],
     reads_prose: false,
     tables: &[&fields::PLAN, &fields::TASK],
     rules: rules::ALL,

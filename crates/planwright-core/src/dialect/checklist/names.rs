@@ -93,7 +93,10 @@ fn words(text: &str) -> String {
     let mut out = String::new();
     let mut n_chars = 0;
     let mut is_cut = false;
-    for word in text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()) {
+    for word in text
+        .split(|c: char| !c.is_alphanumeric())
+        .filter(|word| !word.is_empty())
+    {
         let n_word = word.chars().count();
         if n_chars > 0 && n_chars + n_word + 1 > MAX_CHARS {
             is_cut = true;
@@ -118,7 +121,9 @@ fn words(text: &str) -> String {
 }
 
 fn hash(text: &str) -> u64 {
-    text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+    text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    })
 }
 
 #[cfg(test)]
@@ -139,7 +144,10 @@ mod tests {
 
     #[test]
     fn names_are_words_of_the_text() {
-        check("- [ ] Add the `Store` type\n- [x] 实现环境检测\n- [ ] 42\n", &["1 add-the-store-type", "2 实现环境检测", "3 task-42-9223"]);
+        check(
+            "- [ ] Add the `Store` type\n- [x] 实现环境检测\n- [ ] 42\n",
+            &["1 add-the-store-type", "2 实现环境检测", "3 task-42-9223"],
+        );
         check(
             "- [ ] Write down everything that is known about the old format\n",
             &["1 write-down-everything-that-is-known-e1d1"],
@@ -156,6 +164,9 @@ mod tests {
 
     #[test]
     fn positions_count_within_groups() {
-        check("- [ ] a\n  - [ ] b\n  - [ ] c\n- [ ] d\n", &["1 a", "1.1 b", "1.2 c", "2 d"]);
+        check(
+            "- [ ] a\n  - [ ] b\n  - [ ] c\n- [ ] d\n",
+            &["1 a", "1.1 b", "1.2 c", "2 d"],
+        );
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use super::super::{DialectInput, PlanReading};
+use super::PROFILE;
 use super::details;
 use super::lines::{Item, Lines, OddBox};
 use super::names::TaskNames;
@@ -11,11 +12,10 @@ use super::statuses::{KIRO_LIFECYCLE, LIFECYCLE};
 use super::tags;
 use super::task_line::{TaskLine, task_lines};
 use super::variant::{Marker, Order, Variant};
-use super::PROFILE;
 use crate::diagnostic::{Diagnostic, Replacement, push_bounded};
 use crate::plan::{
-    Dependency, DependencyTarget, Field, FieldEntry, FieldValue, Group, Hierarchy, PlanBuilder, Slots, Status, TaskName,
-    Text,
+    Dependency, DependencyTarget, Field, FieldEntry, FieldValue, Group, Hierarchy, PlanBuilder, Slots, Status,
+    TaskName, Text,
 };
 use crate::text::{SourceText, Span, visible};
 
@@ -32,7 +32,11 @@ pub(super) fn read(input: &DialectInput<'_>) -> PlanReading {
         };
     }
     let variant = Variant::of(source, &lines, input.path);
-    let lifecycle = if variant == Variant::Kiro { &KIRO_LIFECYCLE } else { &LIFECYCLE };
+    let lifecycle = if variant == Variant::Kiro {
+        &KIRO_LIFECYCLE
+    } else {
+        &LIFECYCLE
+    };
     let builder = PlanBuilder::new(source, PROFILE.name, variant.form(), lifecycle);
     let mut reader = ChecklistReader {
         source,
@@ -163,7 +167,12 @@ impl ChecklistReader<'_> {
     fn group_ids(&self) -> HashMap<String, u32> {
         let groups = self.found.iter().zip(&self.group_of).filter(|(line, _)| line.is_group);
         let named = groups.filter_map(|(line, group)| Some((self.source.slice(line.tags.id?).to_owned(), *group)));
-        let tasks: Vec<&str> = self.found.iter().filter(|line| !line.is_group).filter_map(|line| Some(self.source.slice(line.tags.id?))).collect();
+        let tasks: Vec<&str> = self
+            .found
+            .iter()
+            .filter(|line| !line.is_group)
+            .filter_map(|line| Some(self.source.slice(line.tags.id?)))
+            .collect();
         let mut ids: HashMap<String, u32> = named.collect();
         for task in tasks {
             ids.remove(task);
@@ -203,7 +212,10 @@ impl ChecklistReader<'_> {
         };
         add(Field::Title, FieldValue::Text(title));
         if let Some(description) = &line.details.description {
-            add(Field::Description, FieldValue::Text(builder.decoded_text(description.span, &description.text)));
+            add(
+                Field::Description,
+                FieldValue::Text(builder.decoded_text(description.span, &description.text)),
+            );
         }
         if let Some(section) = line.item.heading.and_then(|heading| sections[heading]) {
             add(Field::Section, FieldValue::Text(section));
@@ -214,11 +226,22 @@ impl ChecklistReader<'_> {
                 .iter()
                 .map(|criterion| FieldValue::Text(builder.decoded_text(criterion.span, &criterion.text)))
                 .collect();
-            add(Field::Criteria, FieldValue::List(builder.list(first.span.to(last.span), items)));
+            add(
+                Field::Criteria,
+                FieldValue::List(builder.list(first.span.to(last.span), items)),
+            );
         }
         if let Some(files) = &line.details.files {
-            let items: Vec<FieldValue> = files.items.iter().map(|file| FieldValue::Text(builder.bare_text(*file))).collect();
-            let span = files.items.first().copied().unwrap_or_default().to(files.items.last().copied().unwrap_or_default());
+            let items: Vec<FieldValue> = files
+                .items
+                .iter()
+                .map(|file| FieldValue::Text(builder.bare_text(*file)))
+                .collect();
+            let span = files.items.first().copied().unwrap_or_default().to(files
+                .items
+                .last()
+                .copied()
+                .unwrap_or_default());
             add(Field::Files, FieldValue::List(builder.list(span, items)));
         }
         let dependencies: Vec<Dependency> = line
@@ -254,14 +277,19 @@ impl ChecklistReader<'_> {
         let marker = self.lines.marker.map(|words| Marker::read(self.source, words));
         let has_marks = self.found.iter().any(|line| line.tags.parallel.is_some());
         for word in marker.iter().flat_map(|marker| &marker.unknown) {
-            let message = format!("`{}` means nothing in the marker line", visible(self.source.slice(*word)));
+            let message = format!(
+                "`{}` means nothing in the marker line",
+                visible(self.source.slice(*word))
+            );
             let finding = Diagnostic::new(&MARKER, *word, message)
                 .with_help("it may say `explicit dependencies`, `order strict`, `order phases` or `order none`");
             push_bounded(&mut self.diagnostics, || finding);
         }
         let of_marker = marker.and_then(|marker| marker.order);
         let of_setting = setting.and_then(Order::named);
-        of_marker.or(of_setting).unwrap_or_else(|| Order::usual(self.variant, has_marks))
+        of_marker
+            .or(of_setting)
+            .unwrap_or_else(|| Order::usual(self.variant, has_marks))
     }
 
     /// Gives every task its stage, and the one that it waits for.
@@ -283,7 +311,13 @@ impl ChecklistReader<'_> {
             let first_peer = *peers.entry((line.item.section, line.parent)).or_insert(stage);
             let barrier = match order {
                 Order::None => 0,
-                _ if !line.needs().is_empty() => if order == Order::Strict { 0 } else { phase },
+                _ if !line.needs().is_empty() => {
+                    if order == Order::Strict {
+                        0
+                    } else {
+                        phase
+                    }
+                }
                 Order::Strict => stage,
                 Order::Phases if !has_marks => phase,
                 Order::Phases if line.tags.parallel.is_some() => first_peer,
@@ -316,7 +350,10 @@ impl ChecklistReader<'_> {
             let title = self.builder.bare_text(title);
             self.builder.head_entry(Field::Title, FieldValue::Text(title));
         }
-        let introduction = self.lines.introduction.and_then(|span| details::introduction(self.source, span));
+        let introduction = self
+            .lines
+            .introduction
+            .and_then(|span| details::introduction(self.source, span));
         if let Some(found) = introduction {
             let text = self.builder.decoded_text(found.span, &found.text);
             self.builder.head_entry(Field::Description, FieldValue::Text(text));
@@ -334,10 +371,18 @@ impl ChecklistReader<'_> {
     fn report(&mut self) {
         for (span, odd) in &self.lines.odd_boxes {
             let (message, help) = match odd {
-                OddBox::NoText => ("a box without text is no task", "write what to do after it, or remove the line"),
-                OddBox::Brackets => ("this is no box: the brackets must hold one character", "write `[ ]` for an open task"),
+                OddBox::NoText => (
+                    "a box without text is no task",
+                    "write what to do after it, or remove the line",
+                ),
+                OddBox::Brackets => (
+                    "this is no box: the brackets must hold one character",
+                    "write `[ ]` for an open task",
+                ),
             };
-            push_bounded(&mut self.diagnostics, || Diagnostic::new(&BOX, *span, message).with_help(help));
+            push_bounded(&mut self.diagnostics, || {
+                Diagnostic::new(&BOX, *span, message).with_help(help)
+            });
         }
         for line in &self.found {
             let mark = self.source.slice(line.item.mark);
@@ -345,7 +390,9 @@ impl ChecklistReader<'_> {
             if !is_known && !line.is_group {
                 let message = format!("`[{}]` counts as not done", visible(mark));
                 let help = "`[ ]` is open, `[x]` is done; the mark stays until the task's state changes";
-                push_bounded(&mut self.diagnostics, || Diagnostic::new(&MARK, line.item.mark, message).with_help(help));
+                push_bounded(&mut self.diagnostics, || {
+                    Diagnostic::new(&MARK, line.item.mark, message).with_help(help)
+                });
             }
             if let Some(finding) = self.wrong_number(line) {
                 push_bounded(&mut self.diagnostics, || finding);
@@ -369,7 +416,9 @@ impl ChecklistReader<'_> {
             Some(&title[..tags::number_id(title)?])
         };
         let heading = line.item.heading.filter(|_| self.variant == Variant::OpenSpec);
-        let parent = line.parent.and_then(|parent| Some(self.source.slice(self.found[parent].tags.id?)));
+        let parent = line
+            .parent
+            .and_then(|parent| Some(self.source.slice(self.found[parent].tags.id?)));
         let group = match heading.and_then(is_heading_numbered) {
             Some(number) => number,
             None => parent?.split('.').next()?,
@@ -385,20 +434,37 @@ impl ChecklistReader<'_> {
         let plan = self.builder.plan();
         let group = *plan.groups().get(group_ix)?;
         let required: Vec<usize> = plan.required_tasks(group_ix).collect();
-        let open = required.iter().copied().find(|task_ix| plan.tasks()[*task_ix].status != Status::Done);
+        let open = required
+            .iter()
+            .copied()
+            .find(|task_ix| plan.tasks()[*task_ix].status != Status::Done);
         let name = visible(plan.str(group.name)).into_owned();
         let (message, mark) = match (group.is_ticked, open) {
             (true, Some(open)) => {
                 let open = plan.task_name(open).into_owned();
-                (format!("group `{name}` is ticked, but its task `{}` is open", visible(&open)), " ")
+                (
+                    format!("group `{name}` is ticked, but its task `{}` is open", visible(&open)),
+                    " ",
+                )
             }
-            (false, None) if !required.is_empty() => (format!("all tasks of group `{name}` are done, and it is not ticked"), "x"),
+            (false, None) if !required.is_empty() => (
+                format!("all tasks of group `{name}` are done, and it is not ticked"),
+                "x",
+            ),
             _ => return None,
         };
         let fix = vec![Replacement::new(group.mark_span, mark.to_owned())];
         let finding = Diagnostic::new(&GROUP_STATE, group.mark_span, message)
             .with_help("its tasks decide: the box of a group is never read")
-            .with_safe_fix(if mark == " " { "untick the group" } else { "tick the group" }.to_owned(), fix);
+            .with_safe_fix(
+                if mark == " " {
+                    "untick the group"
+                } else {
+                    "tick the group"
+                }
+                .to_owned(),
+                fix,
+            );
         Some(finding)
     }
 }

@@ -1,8 +1,8 @@
 //! The statuses of checklists: a box holds whether a task is done; the rest is in the journal. Groups follow their tasks.
 
 use super::super::{CannotFollow, Edits, LocatedPlan, RecordedMove, RequestHistory, next_id};
-use super::{Checklist, adopt};
 use super::variant::Variant;
+use super::{Checklist, adopt};
 use crate::document::patch::PlainValue;
 use crate::edit::{FieldEdit, Owner};
 use crate::plan::lifecycle::{OnFailure, PLAIN_WORDING};
@@ -88,7 +88,10 @@ impl Edits for Checklist {
 /// Returns the mark of done tasks in a file: a capital one if its done boxes have that.
 fn done_mark(plan: &Plan) -> &'static str {
     let text = plan.source().as_str().as_bytes();
-    let marks = plan.tasks().iter().map(|task| text.get(task.status_span.start as usize).copied());
+    let marks = plan
+        .tasks()
+        .iter()
+        .map(|task| text.get(task.status_span.start as usize).copied());
     let (mut n_small, mut n_capital) = (0, 0);
     for mark in marks {
         n_small += usize::from(mark == Some(b'x'));
@@ -115,7 +118,9 @@ fn next_number(plan: &Plan, at: usize) -> Option<String> {
         _ => None,
     };
     let before = at.checked_sub(1).and_then(id_of).or_else(|| id_of(at))?;
-    let (group, _) = before.rsplit_once('.').map_or(("", before), |(group, last)| (group, last));
+    let (group, _) = before
+        .rsplit_once('.')
+        .map_or(("", before), |(group, last)| (group, last));
     let own = (0..plan.tasks().len()).filter_map(id_of);
     let groups = plan.groups().iter().map(|group| plan.str(group.name));
     let numbers = own.chain(groups).filter_map(|id| {

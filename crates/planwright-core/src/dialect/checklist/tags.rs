@@ -19,7 +19,16 @@ pub(super) struct Tags {
 
 /// The words that begin a list of dependencies in parentheses; the first is the one that planwright writes in its own files.
 pub(super) const NEEDS: &str = "needs";
-const DEPENDENCY_WORDS: [&str; 8] = [NEEDS, "depends on", "depends", "depends:", "needs:", "depends on:", "requires", "after"];
+const DEPENDENCY_WORDS: [&str; 8] = [
+    NEEDS,
+    "depends on",
+    "depends",
+    "depends:",
+    "needs:",
+    "depends on:",
+    "requires",
+    "after",
+];
 
 /// Reads the text after the box.
 pub(super) fn read(source: &SourceText, text: Span, variant: Variant) -> Tags {
@@ -35,7 +44,9 @@ pub(super) fn read(source: &SourceText, text: Span, variant: Variant) -> Tags {
             let span = span_in(text, at, at + len);
             match tag {
                 Tag::Parallel if parallel.is_none() => parallel = Some(span),
-                Tag::Story if story.is_none() && variant == Variant::SpecKit => story = Some(span_in(text, at + 1, at + len - 1)),
+                Tag::Story if story.is_none() && variant == Variant::SpecKit => {
+                    story = Some(span_in(text, at + 1, at + len - 1))
+                }
                 _ => break,
             }
             let rest = &all[at + len..];
@@ -43,10 +54,14 @@ pub(super) fn read(source: &SourceText, text: Span, variant: Variant) -> Tags {
         }
     }
     let needs = needs_at_end(&all[at..], variant).map(|(start, items)| {
-        let items = items.into_iter().map(|(start, end)| span_in(text, at + start, at + end));
+        let items = items
+            .into_iter()
+            .map(|(start, end)| span_in(text, at + start, at + end));
         (span_in(text, at + start, all.len()), items.collect())
     });
-    let end = needs.as_ref().map_or(all.len(), |(span, _): &(Span, Vec<Span>)| (span.start - text.start) as usize);
+    let end = needs.as_ref().map_or(all.len(), |(span, _): &(Span, Vec<Span>)| {
+        (span.start - text.start) as usize
+    });
     let title = all[at..end].trim_end();
     Tags {
         id,
@@ -259,7 +274,15 @@ mod tests {
         check(Variant::Own, "T1: Say (needs water)", "T1|||Say|water");
         check(Variant::Own, "T1: Say \\(needs T2)", "T1|||Say \\(needs T2)|");
         check(Variant::Own, "T1: [P] stays", "T1|||[P] stays|");
-        for title in ["a (needs T1)", "a \\(needs T1)", "(needs T1)", "a (b)", "a\\\\ (needs b, c)", "b: c", "b\\: c (needs a)"] {
+        for title in [
+            "a (needs T1)",
+            "a \\(needs T1)",
+            "(needs T1)",
+            "a (b)",
+            "a\\\\ (needs b, c)",
+            "b: c",
+            "b\\: c (needs a)",
+        ] {
             for (lead, has_id) in [("T1: ", true), ("", false)] {
                 let source = SourceText::new(format!("{lead}{}", escaped_title(title, has_id)));
                 let tags = read(&source, source.span(), Variant::Own);
@@ -272,9 +295,21 @@ mod tests {
 
     #[test]
     fn other_variants_have_their_own_ids_and_tags() {
-        check(Variant::SpecKit, "T001 [P] [US1] Add a in b", "T001|[P]|US1|Add a in b|");
-        check(Variant::SpecKit, "T014 Add a (depends on T012, T013)", "T014|||Add a|T012+T013");
-        check(Variant::SpecKit, "T014 Add a (depends on the database)", "T014|||Add a (depends on the database)|");
+        check(
+            Variant::SpecKit,
+            "T001 [P] [US1] Add a in b",
+            "T001|[P]|US1|Add a in b|",
+        );
+        check(
+            Variant::SpecKit,
+            "T014 Add a (depends on T012, T013)",
+            "T014|||Add a|T012+T013",
+        );
+        check(
+            Variant::SpecKit,
+            "T014 Add a (depends on the database)",
+            "T014|||Add a (depends on the database)|",
+        );
         check(Variant::Kiro, "2. Group", "2|||Group|");
         check(Variant::Kiro, "2.1 (P) Task", "2.1|(P)||Task|");
         check(Variant::OpenSpec, "1.10 Task", "1.10|||Task|");

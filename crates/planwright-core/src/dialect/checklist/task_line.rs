@@ -61,10 +61,17 @@ pub(super) fn task_lines(source: &SourceText, lines: &Lines, variant: Variant) -
         if around.last().is_some_and(is_new_section) {
             around.clear();
         }
-        while around.last().is_some_and(|outer| found[*outer].item.indent >= item.indent) {
+        while around
+            .last()
+            .is_some_and(|outer| found[*outer].item.indent >= item.indent)
+        {
             around.pop();
         }
-        let id = found[ix].tags.id.filter(|_| variant.is_numbered()).map(|id| source.slice(id));
+        let id = found[ix]
+            .tags
+            .id
+            .filter(|_| variant.is_numbered())
+            .map(|id| source.slice(id));
         let by_number = id.and_then(|id| numbered.get(id.rsplit_once('.')?.0).copied());
         found[ix].parent = by_number.or(around.last().copied());
         if let Some(parent) = found[ix].parent {

@@ -37,7 +37,9 @@ impl Variant {
     /// Returns the variant with the name of a form.
     pub(super) fn of_form(form: &str) -> Self {
         let all = [Variant::Own, Variant::SpecKit, Variant::OpenSpec, Variant::Kiro];
-        all.into_iter().find(|variant| variant.form() == form).unwrap_or(Variant::Plain)
+        all.into_iter()
+            .find(|variant| variant.form() == form)
+            .unwrap_or(Variant::Plain)
     }
 
     /// Returns whether ids are numbers in which a task's number begins with that of its group: `2.1` in `2`.
@@ -47,7 +49,10 @@ impl Variant {
 
     /// Finds the variant of a text.
     pub(super) fn of(source: &SourceText, lines: &Lines, path: Option<&str>) -> Self {
-        if lines.marker.is_some_and(|marker| source.slice(marker).contains(EXPLICIT)) {
+        if lines
+            .marker
+            .is_some_and(|marker| source.slice(marker).contains(EXPLICIT))
+        {
             return Variant::Own;
         }
         let at = |place: &[&str]| path.is_some_and(|path| is_in(path, place));
@@ -56,14 +61,19 @@ impl Variant {
             let ids = lines.items.iter().filter(|item| is_one(source.slice(item.text)));
             ids.count()
         };
-        let (n_spec_kit, n_numbered) = (count(|text| tags::spec_kit_id(text).is_some()), count(|text| tags::number_id(text).is_some()));
+        let (n_spec_kit, n_numbered) = (
+            count(|text| tags::spec_kit_id(text).is_some()),
+            count(|text| tags::number_id(text).is_some()),
+        );
         if 2 * n_spec_kit > n_items {
             return Variant::SpecKit;
         }
         let is_numbered = 2 * n_numbered > n_items;
         let has_numbered_headings = || {
             let titles = lines.headings.iter().filter(|heading| heading.level == 2);
-            titles.clone().any(|heading| tags::number_id(source.slice(heading.title)).is_some())
+            titles
+                .clone()
+                .any(|heading| tags::number_id(source.slice(heading.title)).is_some())
         };
         match () {
             () if at(&["openspec", "changes"]) => Variant::OpenSpec,
@@ -121,14 +131,18 @@ impl Order {
 
     /// Returns the order with a name.
     pub(super) fn named(name: &str) -> Option<Self> {
-        [Order::Strict, Order::Phases, Order::None].into_iter().find(|order| order.as_str() == name)
+        [Order::Strict, Order::Phases, Order::None]
+            .into_iter()
+            .find(|order| order.as_str() == name)
     }
 
     /// Returns the order that a variant has without a setting.
     pub(super) fn usual(variant: Variant, has_parallel_marks: bool) -> Self {
         match variant {
             Variant::Own => Order::None,
-            Variant::SpecKit | Variant::Kiro | Variant::OpenSpec | Variant::Plain if has_parallel_marks => Order::Phases,
+            Variant::SpecKit | Variant::Kiro | Variant::OpenSpec | Variant::Plain if has_parallel_marks => {
+                Order::Phases
+            }
             Variant::SpecKit | Variant::Kiro | Variant::OpenSpec | Variant::Plain => Order::Strict,
         }
     }
@@ -155,7 +169,9 @@ impl Marker {
             let word = part.trim();
             let start = at + (part.len() - part.trim_start().len());
             at += part.len() + 1;
-            let order = word.strip_prefix("order").map(|rest| rest.trim_start_matches([':', ' ', '=']));
+            let order = word
+                .strip_prefix("order")
+                .map(|rest| rest.trim_start_matches([':', ' ', '=']));
             match order.map(Order::named) {
                 Some(Some(order)) => marker.order = Some(order),
                 None if word.is_empty() || word == EXPLICIT => {}
@@ -178,10 +194,18 @@ mod tests {
 
     #[test]
     fn variants_are_found_by_marker_content_and_path() {
-        check("<!-- planwright: explicit dependencies -->\n- [ ] T1: a\n", None, Variant::Own);
+        check(
+            "<!-- planwright: explicit dependencies -->\n- [ ] T1: a\n",
+            None,
+            Variant::Own,
+        );
         check("- [ ] T001 a\n- [ ] T002 [P] b\n", None, Variant::SpecKit);
         check("## 1. A\n- [ ] 1.1 a\n", None, Variant::OpenSpec);
-        check("- [ ] a\n", Some("x/openspec/changes/add-a/tasks.md"), Variant::OpenSpec);
+        check(
+            "- [ ] a\n",
+            Some("x/openspec/changes/add-a/tasks.md"),
+            Variant::OpenSpec,
+        );
         check("- [ ] 1. A\n- [ ] 1.1 a\n  - _Requirements: 1_\n", None, Variant::Kiro);
         check("- [ ] a\n", Some(".kiro/specs/a/tasks.md"), Variant::Kiro);
         check("- [ ] a\n- [ ] T001 b\n- [ ] c\n", None, Variant::Plain);

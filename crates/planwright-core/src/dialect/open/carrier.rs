@@ -133,7 +133,11 @@ fn likely_carrier(text: &str, choice: &Choice<'_>) -> CarrierKind {
         return CarrierKind::Yaml;
     }
     // A page of Markdown may quote any JSON; only a plan in it is meant.
-    let quotes_plan = || ["\"tasks\"", "\"steps\"", "\"userStories\""].iter().any(|key| text.contains(key));
+    let quotes_plan = || {
+        ["\"tasks\"", "\"steps\"", "\"userStories\""]
+            .iter()
+            .any(|key| text.contains(key))
+    };
     if text.contains('{') && (named != Some(CarrierKind::Markdown) || quotes_plan()) {
         return CarrierKind::Json;
     }

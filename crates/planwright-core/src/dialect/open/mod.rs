@@ -198,7 +198,9 @@ fn no_dialect(input: &DialectInput<'_>, choice: &Choice<'_>) -> Diagnostic {
 pub(super) fn fits_place(places: &[&str], path: &str) -> bool {
     places.iter().any(|place| {
         let mut parts = path.rsplit('/');
-        place.rsplit('/').all(|pattern| parts.next().is_some_and(|part| glob(pattern, part)))
+        place
+            .rsplit('/')
+            .all(|pattern| parts.next().is_some_and(|part| glob(pattern, part)))
     })
 }
 

@@ -32,7 +32,7 @@ pub(super) fn refuse(span: Span, message: String) -> CannotFollow {
     CannotFollow {
         span,
         message,
-        help: "edit that place by hand so that card and contract say the same; `planwright tasks cards PACK --check` \
+        help: "edit that place by hand so that card and contract say the same; `planwright tasks cards PLAN_FILE --check` \
                shows all such places, and `--write` rewrites the cards"
             .to_owned(),
     }

@@ -17,7 +17,7 @@ use crate::text::{SourceText, Span, visible};
 rules! {
     CARD_DRIFT = "task-pack-card-drift", Error,
         "A task card contradicts the contract.",
-        "Programs read the contract, and it wins; people read the cards. `planwright tasks cards PACK --check` reports this, and `--write` rewrites the cards that have drifted.",
+        "Programs read the contract, and it wins; people read the cards. `planwright tasks cards PLAN_FILE --check` reports this, and `--write` rewrites the cards that have drifted.",
         "goal: Read the card, while the contract says \"Read two cards\"",
         "goal: Read two cards";
 }
@@ -226,7 +226,7 @@ impl CardDifference<'_> {
             }
         };
         Diagnostic::new(&CARD_DRIFT, span, message)
-            .with_help("`planwright tasks cards PACK --write` rewrites what has drifted")
+            .with_help("`planwright tasks cards PLAN_FILE --write` rewrites what has drifted")
     }
 }
 

@@ -49,7 +49,7 @@ static PLAN_MACHINE: PlanMachine = PlanMachine {
     rows: &[],
     unsaid: None,
     lacks: "a task pack is either derived from its source plan or a draft, and is not approved",
-    instead: "derive a draft from its source plan with `planwright tasks regenerate PACK`, or `planwright tasks derive PLAN` where it names none; `planwright approve TASK` and `reject TASK` answer for a task that waits \
+    instead: "derive a draft from its source plan with `planwright tasks regenerate PLAN_FILE`, or `planwright tasks derive PLAN` where it names none; `planwright approve TASK` and `reject TASK` answer for a task that waits \
               for review",
 };
 
@@ -76,6 +76,9 @@ static PROFILE: DialectProfile = DialectProfile {
         ..Facets::NONE
     },
 };
+
+/// The folder of task packs, from the root of a repository.
+const PACK_HOME: &str = "docs/tasks";
 
 impl Dialect for TaskPack {
     fn profile(&self) -> &'static DialectProfile {
@@ -111,7 +114,7 @@ impl Dialect for TaskPack {
     }
 
     fn new_place(&self, _id: Option<&str>, date: &str, name: &str) -> String {
-        format!("docs/tasks/{date}-001-feat-{name}-tasks.md")
+        format!("{PACK_HOME}/{date}-001-feat-{name}-tasks.md")
     }
 
     fn table_of(&self, plan: &Plan, owner: Owner) -> Option<&'static FieldTable> {
@@ -123,7 +126,7 @@ impl Dialect for TaskPack {
     }
 
     fn refuses_work(&self, plan: &Plan, findings: &[Diagnostic]) -> Option<RunRefusal> {
-        let derive = "derive an executable pack from its source plan: `planwright tasks regenerate PACK`";
+        let derive = "derive an executable pack from its source plan: `planwright tasks regenerate PLAN_FILE`";
         if plan.form == "draft" {
             let help = match plan.head_value(Field::SourcePlan) {
                 Some(_) => derive,

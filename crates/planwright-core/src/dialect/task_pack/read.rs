@@ -70,10 +70,10 @@ static WORDING: Wording = Wording {
     empty: || {
         (
             "Task Pack Contract tasks must include at least one task.".to_owned(),
-            "add a task, or rebuild the pack from its source plan: `planwright tasks regenerate PACK`".to_owned(),
+            "add a task, or rebuild the pack from its source plan: `planwright tasks regenerate PLAN_FILE`".to_owned(),
         )
     },
-    after_stop: "go back to the source plan, correct it, rebuild the pack with `planwright tasks regenerate PACK`, and run that",
+    after_stop: "go back to the source plan, correct it, rebuild the pack with `planwright tasks regenerate PLAN_FILE`, and run that",
     after_failure: "",
 };
 

@@ -29,12 +29,12 @@ rules! {
         "source_plan: docs/plans/p.md";
     WRONG_CHAIN = "task-pack-wrong-chain", Error,
         "The pack was derived for another plan.",
-        "Its `spec_id` is not that of the source plan. Execution must be refused; rebuild the pack with `planwright tasks regenerate PACK`.",
+        "Its `spec_id` is not that of the source plan. Execution must be refused; rebuild the pack with `planwright tasks regenerate PLAN_FILE`.",
         "spec_id: 2026-01-01-001-a, while the plan says 2026-01-01-001-b",
         "both say 2026-01-01-001-a";
     STALE = "task-pack-stale", Error,
         "The source plan has changed since the pack was derived.",
-        "The hash of the plan's body is not the one in the pack. Execution must be refused; rebuild the pack with `planwright tasks regenerate PACK`.",
+        "The hash of the plan's body is not the one in the pack. Execution must be refused; rebuild the pack with `planwright tasks regenerate PLAN_FILE`.",
         "source_plan_hash: sha256:(hash of last week's plan)",
         "source_plan_hash: sha256:(hash of today's plan)";
     CONTRACT = "task-pack-contract", Error,
@@ -226,7 +226,7 @@ fn open_in_draft(code: &str) -> Option<&'static str> {
     })
 }
 
-const REBUILD: &str = "rebuild the pack from its source plan: `planwright tasks regenerate PACK`";
+const REBUILD: &str = "rebuild the pack from its source plan: `planwright tasks regenerate PLAN_FILE`";
 const REPOSITORY_PATH: &str = "write a path from the repository's root, with / and without .. or globs";
 
 /// Returns the rule and the advice for one of the original's codes; none where `check` has a rule of its own.
@@ -340,7 +340,7 @@ fn check_draft(pack: &OriginalPack, open: &BTreeMap<&str, usize>, found: &mut Ve
         found.push(
             Diagnostic::new(&DRAFT, span, "a draft recommends handing it to spec-work")
                 .with_severity(Severity::Error)
-                .with_help("say that it is not executable, and derive an executable pack first: `planwright tasks regenerate PACK`"),
+                .with_help("say that it is not executable, and derive an executable pack first: `planwright tasks regenerate PLAN_FILE`"),
         );
     }
     let note = Diagnostic::new(&DRAFT, place("status"), "the pack is a draft: it is not executable");

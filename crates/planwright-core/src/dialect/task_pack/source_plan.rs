@@ -4,6 +4,7 @@
 use std::collections::HashSet;
 
 use super::super::writer::one_line;
+use super::PACK_HOME;
 use super::hash::{PlanHash, plan_hash};
 use crate::document::markdown::{Markdown, fence_mark};
 use crate::text::SourceText;
@@ -50,6 +51,34 @@ pub struct PlanAnchor {
     pub title: String,
     /// The index of its section; none before the first.
     pub section: Option<usize>,
+}
+
+/// The folder of source plans, from the root of a repository.
+pub const SOURCE_HOME: &str = "docs/plans";
+
+/// Returns the default path of the pack of a source plan: `docs/tasks/DATE-NNN-TYPE-NAME-tasks.md`, with a new date.
+pub fn pack_place(plan_path: &str, plan: &SourceText, date: &str) -> String {
+    let name = plan_path.rsplit('/').next().unwrap_or(plan_path);
+    let stem = name.strip_suffix(".md").unwrap_or(name);
+    let stem = stem.strip_suffix("-plan").unwrap_or(stem);
+    let rest = match leading_date(stem) {
+        Some(date) => stem.get(date.len()..).unwrap_or("").trim_start_matches('-').to_owned(),
+        None => {
+            let kind = SourcePlan::read(plan).kind.unwrap_or_default();
+            let is_plain = !kind.is_empty() && kind.bytes().all(|byte| byte.is_ascii_lowercase());
+            format!("001-{}-{stem}", if is_plain && kind != "plan" { &kind } else { "feat" })
+        }
+    };
+    format!("{PACK_HOME}/{date}-{rest}-tasks.md")
+}
+
+/// Returns the date at the start of a file's name.
+pub fn leading_date(name: &str) -> Option<&str> {
+    let date = name.get(..10)?;
+    let is_digit = |ix: &usize| date.as_bytes().get(*ix).is_some_and(u8::is_ascii_digit);
+    let is_hyphen = |ix: &usize| date.as_bytes().get(*ix) == Some(&b'-');
+    let is_date = [0, 1, 2, 3, 5, 6, 8, 9].iter().all(is_digit) && [4, 7].iter().all(is_hyphen);
+    is_date.then_some(date)
 }
 
 impl SourcePlan {

@@ -33,8 +33,8 @@ mod tests;
 mod value;
 
 pub(crate) use permute::permute;
-pub(crate) use resolve::{Changes, CollectionChange};
 pub use refusal::PatchRefusal;
+pub(crate) use resolve::{Changes, CollectionChange};
 pub use value::PlainValue;
 
 use super::{Document, DocumentFormat, NodeRef, Parsed, Style};

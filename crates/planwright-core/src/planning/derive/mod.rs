@@ -20,7 +20,7 @@ pub use crate::dialect::task_pack::hash::{CANONICALIZATION, plan_hash};
 pub use crate::dialect::task_pack::original::OriginalPack;
 use crate::dialect::task_pack::original::{Validity, validate};
 use crate::dialect::task_pack::paths::is_concrete;
-pub use crate::dialect::task_pack::source_plan::{PlanAnchor, SourcePlan};
+pub use crate::dialect::task_pack::source_plan::{PlanAnchor, SOURCE_HOME, SourcePlan, leading_date, pack_place};
 use crate::dialect::task_pack::task::PackTask;
 use crate::dialect::writer::cut;
 use crate::dialect::{self, Choice, DIALECTS, Dialect, DiskFacts, DiskLookup};

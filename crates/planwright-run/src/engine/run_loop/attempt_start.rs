@@ -117,7 +117,7 @@ impl RunLoop<'_> {
                 slot: self.attempts.take_slot(),
                 reserved: self.reservation(&agent),
             },
-            stage: self.at_work(&agent),
+            phase: self.at_work(&agent),
             location: AttemptLocation {
                 folder: self.root(),
                 result: place.result(),
@@ -176,8 +176,8 @@ impl RunLoop<'_> {
         self.record_starting(&attempt)?;
         self.start_update(&attempt);
         let text = match attempt.work.approved {
-            Some(_) => "its work was approved: it is verified again, and lands",
-            None => "its agent was successful before and its work has not landed yet: it is verified again, and lands",
+            Some(_) => "its work was approved: verifying it again before landing",
+            None => "its agent succeeded before and its work has not landed: verifying it again before landing",
         };
         self.remark(Some(attempt.task), text)?;
         self.happened(ScheduleEvent::Started { task: attempt.task });
@@ -370,12 +370,12 @@ impl RunLoop<'_> {
         let root = site.root_in(checkout.path());
         let variables = site.environment(std::env::vars_os(), checkout.path());
         let variables = variables.into_iter().chain(checkout.environment());
-        let scene = self.scene(&attempt, root, variables, &[checkout.path().to_owned()]);
+        let check_environment = self.check_environment(&attempt, root, variables, &[checkout.path().to_owned()]);
         let check = self.setup_check(command);
         let log = setup_log(&attempt);
-        match self.start_command(&check, &scene, log) {
+        match self.start_command(&check, &check_environment, log) {
             Ok(key) => {
-                attempt.stage = AttemptPhase::SettingUp(prompt);
+                attempt.phase = AttemptPhase::SettingUp(prompt);
                 let task = attempt.task;
                 self.attempts.insert(key, attempt);
                 self.happened(ScheduleEvent::Started { task });
@@ -427,7 +427,7 @@ impl RunLoop<'_> {
             );
             return self.hindered(attempt, &why);
         }
-        attempt.stage = self.at_work(&attempt.agent);
+        attempt.phase = self.at_work(&attempt.agent);
         self.attempts.queue(attempt, prompt);
         Ok(())
     }

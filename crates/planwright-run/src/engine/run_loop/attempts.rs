@@ -83,7 +83,7 @@ impl RunningAttempts {
     pub(super) fn reserved(&self) -> Vec<Reservation> {
         let about_to = self.spawning.iter().map(|(attempt, _)| attempt);
         let all = self.under_way.values().chain(about_to);
-        let at_work = all.filter(|attempt| !matches!(attempt.stage, AttemptPhase::Checking(_)));
+        let at_work = all.filter(|attempt| !matches!(attempt.phase, AttemptPhase::Checking(_)));
         at_work.map(|attempt| attempt.resources.reserved).collect()
     }
 

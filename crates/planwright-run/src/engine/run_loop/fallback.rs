@@ -19,7 +19,7 @@ use crate::runs::{RemarkKind, Spent};
 /// The fallback agents of tasks, and the rate limits of providers.
 #[derive(Default)]
 pub(super) struct Fallbacks {
-    turns: HashMap<u32, AgentSubstitution>,
+    substitutions: HashMap<u32, AgentSubstitution>,
     limits: ProviderLimits,
 }
 
@@ -27,26 +27,28 @@ impl Fallbacks {
     /// Starts with the limits from the log of the run.
     pub(super) fn new(state: &RunState) -> Self {
         Fallbacks {
-            turns: HashMap::new(),
+            substitutions: HashMap::new(),
             limits: limits_of(state, clock::milliseconds(), clock::instant()),
         }
     }
 
     /// Returns whether a task keeps the agent that was chosen before.
     pub(super) fn continues(&self, task: u32) -> bool {
-        self.turns.get(&task).is_some_and(|turn| turn.goes_on)
+        self.substitutions
+            .get(&task)
+            .is_some_and(|substitution| substitution.keeps_agent)
     }
 
     pub(super) fn continue_with(&mut self, task: u32, agent: &str) {
-        let turn = self.turns.entry(task).or_default();
-        turn.goes_on = true;
-        if turn.first.is_empty() {
-            agent.clone_into(&mut turn.first);
+        let substitution = self.substitutions.entry(task).or_default();
+        substitution.keeps_agent = true;
+        if substitution.first.is_empty() {
+            agent.clone_into(&mut substitution.first);
         }
     }
 
     pub(super) fn renumber(&mut self, new_of: &HashMap<u32, u32>) {
-        super::renumber(&mut self.turns, new_of);
+        super::renumber(&mut self.substitutions, new_of);
     }
 }
 
@@ -65,18 +67,18 @@ fn limits_of(state: &RunState, now: u64, instant: Instant) -> ProviderLimits {
 struct AgentSubstitution {
     first: String,
     /// Whether the last attempt did not count, so that no agent is chosen again.
-    goes_on: bool,
+    keeps_agent: bool,
     fallback: Fallback,
 }
 
 impl RunLoop<'_> {
     /// Returns the agent of the next attempt at a task, and the agent that it replaces. `chosen` is the usual agent.
     pub(super) fn runner_for(&mut self, task: u32, chosen: String) -> (String, Option<String>) {
-        let turn = self.agents.fallbacks.turns.entry(task).or_default();
-        if !std::mem::take(&mut turn.goes_on) {
-            turn.first = chosen;
+        let substitution = self.agents.fallbacks.substitutions.entry(task).or_default();
+        if !std::mem::take(&mut substitution.keeps_agent) {
+            substitution.first = chosen;
         }
-        let first = turn.first.clone();
+        let first = substitution.first.clone();
         match self.next_runner(task) {
             Some(runner) if runner != first => (runner, Some(first)),
             _ => (first, None),
@@ -84,48 +86,55 @@ impl RunLoop<'_> {
     }
 
     /// Returns the agents that could take a task, in order.
-    fn chain<'s>(&'s self, turn: &'s AgentSubstitution) -> Vec<&'s str> {
+    fn chain<'s>(&'s self, substitution: &'s AgentSubstitution) -> Vec<&'s str> {
         let agents = &self.request.config.agents;
         let root = self.root();
         let has_program = |agent: &Agent| agent.find_program(&root).is_some();
-        let is_there = |name: &&str| *name == turn.first || agents.get(*name).is_some_and(has_program);
-        chain_of(agents, &turn.first).into_iter().filter(is_there).collect()
+        let is_there = |name: &&str| *name == substitution.first || agents.get(*name).is_some_and(has_program);
+        chain_of(agents, &substitution.first)
+            .into_iter()
+            .filter(is_there)
+            .collect()
     }
 
     /// Returns the first free agent that could take a task.
     fn next_runner(&self, task: u32) -> Option<String> {
-        let turn = self.agents.fallbacks.turns.get(&task)?;
-        let next = turn
-            .fallback
-            .next(&self.chain(turn), &self.agents.fallbacks.limits, clock::instant());
+        let substitution = self.agents.fallbacks.substitutions.get(&task)?;
+        let next = substitution.fallback.next(
+            &self.chain(substitution),
+            &self.agents.fallbacks.limits,
+            clock::instant(),
+        );
         next.map(str::to_owned)
     }
 
     /// Has a task wait if its agent `chosen` and all fallbacks are rate limited. Returns whether it waits.
     pub(super) fn waits_for_agent(&mut self, task: u32, chosen: &str) -> bool {
-        let mut turn = self.agents.fallbacks.turns.remove(&task).unwrap_or_default();
-        if !turn.goes_on {
-            turn.first = chosen.to_owned();
+        let mut substitution = self.agents.fallbacks.substitutions.remove(&task).unwrap_or_default();
+        if !substitution.keeps_agent {
+            substitution.first = chosen.to_owned();
         }
-        let wait = turn
-            .fallback
-            .blocked_for(&self.chain(&turn), &self.agents.fallbacks.limits, clock::instant());
+        let wait = substitution.fallback.blocked_for(
+            &self.chain(&substitution),
+            &self.agents.fallbacks.limits,
+            clock::instant(),
+        );
         if let Some(wait) = wait {
-            turn.goes_on = true;
-            let why = format!("`{}` is rate limited by its provider", turn.first);
+            substitution.keeps_agent = true;
+            let why = format!("`{}` is rate limited by its provider", substitution.first);
             self.waits.rests.plan(task, wait, why);
             self.happened(ScheduleEvent::Deferred { task });
         }
-        self.agents.fallbacks.turns.insert(task, turn);
+        self.agents.fallbacks.substitutions.insert(task, substitution);
         wait.is_some()
     }
 
     /// Returns how a task continues whose agent cannot take it now; none if there is no agent to wait for.
-    fn way_on(&mut self, task: u32) -> Option<Continuation> {
+    fn next_step(&mut self, task: u32) -> Option<Continuation> {
         if let Some(other) = self.next_runner(task) {
             return Some(Continuation::Other(other));
         }
-        let AgentSubstitution { first, fallback, .. } = self.agents.fallbacks.turns.get_mut(&task)?;
+        let AgentSubstitution { first, fallback, .. } = self.agents.fallbacks.substitutions.get_mut(&task)?;
         let chain = chain_of(&self.request.config.agents, first);
         let (wait, _) = fallback.pause(
             &chain,
@@ -144,7 +153,7 @@ impl RunLoop<'_> {
         why: &str,
     ) -> Result<(), RunError> {
         let task = attempt.task;
-        let fallback = &mut self.agents.fallbacks.turns.entry(task).or_default().fallback;
+        let fallback = &mut self.agents.fallbacks.substitutions.entry(task).or_default().fallback;
         fallback.limit(
             &attempt.agent,
             wait,
@@ -160,7 +169,7 @@ impl RunLoop<'_> {
             self.remark_kind(Some(task), RemarkKind::BudgetSpent, text)?;
             return self.fail(attempt, &AttemptFailure::Other(format!("{spent}; {why}")), false);
         }
-        let way = self.way_on(task).unwrap_or(Continuation::Wait(MAX_BACKOFF));
+        let way = self.next_step(task).unwrap_or(Continuation::Wait(MAX_BACKOFF));
         self.go_another_way(attempt, way, "is rate limited by its provider", why)
     }
 
@@ -170,13 +179,13 @@ impl RunLoop<'_> {
         let is_first = self
             .agents
             .fallbacks
-            .turns
+            .substitutions
             .entry(attempt.task)
             .or_default()
             .fallback
             .lose(&attempt.agent);
         let may_go_on = is_first && self.over_task_budget_with(attempt, spent).is_none();
-        may_go_on.then(|| self.way_on(attempt.task))?
+        may_go_on.then(|| self.next_step(attempt.task))?
     }
 
     pub(super) fn go_another_way(
@@ -197,8 +206,8 @@ impl RunLoop<'_> {
             }
             Continuation::Wait(wait) => wait,
         };
-        if let Some(turn) = self.agents.fallbacks.turns.get_mut(&task) {
-            turn.goes_on = true;
+        if let Some(substitution) = self.agents.fallbacks.substitutions.get_mut(&task) {
+            substitution.keeps_agent = true;
         }
         self.waits.rests.plan(task, wait, why.to_owned());
         self.happened(ScheduleEvent::Deferred { task });

@@ -139,11 +139,11 @@ impl RunLoop<'_> {
     pub(super) fn start_command(
         &mut self,
         check: &Check,
-        scene: &CheckEnvironment,
+        check_environment: &CheckEnvironment,
         log: PathBuf,
     ) -> Result<u64, StartError> {
         let key = self.attempts.new_key();
-        let mut spec = verify::spec(check, scene, log);
+        let mut spec = verify::spec(check, check_environment, log);
         self.start_process(key, &mut spec).map(|_| key)
     }
 

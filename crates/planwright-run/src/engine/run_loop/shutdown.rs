@@ -20,7 +20,7 @@ use crate::agent_output::{LEFTOVER_GRACE, end_all};
 use crate::files::write_own;
 use crate::runs::state::RunState;
 use crate::runs::{RunEndRecord, RunEvent, RunStanding};
-use crate::shell::{argument, shell_word, task_command, with_pack};
+use crate::shell::{argument, shell_word, task_command, with_file};
 use crate::store::load;
 
 /// How often the plan file is tried at the end, and the wait in between.
@@ -215,7 +215,7 @@ impl RunLoop<'_> {
             // The help names the plan.
             ScheduleStatus::Stopped(Stop::Condition { .. }) => {
                 let help = self.snapshot.plan().lifecycle.wording.after_stop;
-                Some(with_pack(help, &self.snapshot.path().to_string_lossy()))
+                Some(with_file(help, &self.snapshot.path().to_string_lossy()))
             }
             ScheduleStatus::AwaitsReview => {
                 let task = self.in_phase(Phase::Review).next()?;

@@ -65,7 +65,7 @@ impl RunLoop<'_> {
         let folder = attempt.location.folder.clone();
         match self.start_check(&attempt, &mut checking, folder) {
             Some(key) => {
-                attempt.stage = AttemptPhase::Checking(checking);
+                attempt.phase = AttemptPhase::Checking(checking);
                 self.attempts.insert(key, attempt);
                 Ok(())
             }
@@ -85,10 +85,10 @@ impl RunLoop<'_> {
         }
         let variables = std::env::vars_os().filter(|(name, _)| !is_repository_variable(name));
         let writable = shared_writable(&self.folders.workplace, &self.root());
-        let scene = self.scene(attempt, folder, variables, &writable);
+        let check_environment = self.check_environment(attempt, folder, variables, &writable);
         while let Some(check) = checking.checks.get(checking.receipts.len()) {
             let log = attempt.location.place.check(checking.receipts.len() + 1);
-            match self.start_command(check, &scene, log) {
+            match self.start_command(check, &check_environment, log) {
                 Ok(key) => return Some(key),
                 Err(error) => {
                     let receipt = verify::receipt_of_refusal(check, &error, checking.commit.clone());
@@ -113,7 +113,7 @@ impl RunLoop<'_> {
     }
 
     /// Returns how commands run for an attempt: folder, environment, and the paths that they may write to.
-    pub(super) fn scene(
+    pub(super) fn check_environment(
         &self,
         attempt: &RunningAttempt,
         folder: PathBuf,

@@ -87,7 +87,7 @@ impl RunLoop<'_> {
         let Some(attempt) = self.attempts.get_mut(key) else {
             return;
         };
-        let AttemptPhase::Working(output) = &mut attempt.stage else {
+        let AttemptPhase::Working(output) = &mut attempt.phase else {
             return;
         };
         for heard in output.take(bytes) {
@@ -118,11 +118,11 @@ impl RunLoop<'_> {
     }
 
     fn process_ended(&mut self, mut attempt: RunningAttempt, ended: EndedProcess) -> Result<(), RunError> {
-        let stage = std::mem::replace(
-            &mut attempt.stage,
+        let phase = std::mem::replace(
+            &mut attempt.phase,
             AttemptPhase::Working(Box::new(AgentOutput::plain(self.agents.chosen.redaction()))),
         );
-        match stage {
+        match phase {
             AttemptPhase::Working(output) => {
                 let RedactedAgentReport {
                     conclusion,

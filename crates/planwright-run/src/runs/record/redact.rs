@@ -20,7 +20,7 @@ impl RunEvent {
             RunEvent::Candidate(candidate) => candidate.redact(redaction),
             RunEvent::Held(held) => held.redact(redaction),
             RunEvent::Conflicted(conflicted) => conflicted.redact(redaction),
-            RunEvent::LandingEnded(merged) => merged.redact(redaction),
+            RunEvent::LandingEnded(ended) => ended.redact(redaction),
             RunEvent::Drifted(drifted) => drifted.redact(redaction),
             RunEvent::Remark(remark) => remark.redact(redaction),
             RunEvent::RunEnded(ended) => ended.redact(redaction),

@@ -55,7 +55,7 @@ impl RunState {
             RunEvent::Candidate(candidate) => self.keep_candidate(candidate, time),
             RunEvent::Conflicted(conflicted) => self.conflict(conflicted, time),
             RunEvent::LandingStarted(landing) => self.land(landing, time),
-            RunEvent::LandingEnded(merged) => self.merge(merged, time),
+            RunEvent::LandingEnded(ended) => self.landing_ended(ended, time),
             RunEvent::Drifted(drifted) => self.drift(drifted),
             RunEvent::PlanEdited(edited) => self.edit(edited, time),
             RunEvent::Remark(remark) => self.note(TimedRemark {
@@ -255,9 +255,7 @@ impl RunState {
             // A failed verification is a failed attempt.
             let state = match (&attempt.outcome, verified.passed) {
                 // Work for a branch is done after it has landed.
-                (Some(Outcome::Done), true)
-                    if attempt.checkout.branch.is_some() && attempt.landing.merged.is_none() =>
-                {
+                (Some(Outcome::Done), true) if attempt.checkout.branch.is_some() && attempt.landing.ended.is_none() => {
                     TaskState::Verifying
                 }
                 (Some(Outcome::Done), true) => TaskState::Done,
@@ -306,25 +304,25 @@ impl RunState {
         self.count(&counted);
     }
 
-    fn merge(&mut self, merged: &LandingEndRecord, time: &str) {
-        let at = self.tasks.place_of_attempt(&merged.task, merged.attempt);
+    fn landing_ended(&mut self, ended: &LandingEndRecord, time: &str) {
+        let at = self.tasks.place_of_attempt(&ended.task, ended.attempt);
         let mut counted = CountedAttempts::default();
         self.change_at(at, |task| {
             task.note(time);
-            let attempt = task.attempt(&merged.task, merged.attempt, time);
-            attempt.landing.merged = Some(merged.clone());
+            let attempt = task.attempt(&ended.task, ended.attempt, time);
+            attempt.landing.ended = Some(ended.clone());
             let is_done =
-                merged.passed && attempt.outcome == Some(Outcome::Done) && attempt.verification.passed == Some(true);
+                ended.passed && attempt.outcome == Some(Outcome::Done) && attempt.verification.passed == Some(true);
             if is_done && task.state != TaskState::Review {
                 task.state = TaskState::Done;
             }
-            let attempt = task.attempt(&merged.task, merged.attempt, time);
-            if !merged.passed {
-                attempt.why = merged.why.clone().or_else(|| attempt.why.take());
+            let attempt = task.attempt(&ended.task, ended.attempt, time);
+            if !ended.passed {
+                attempt.why = ended.why.clone().or_else(|| attempt.why.take());
                 attempt.outcome = Some(Outcome::Failed);
                 task.state = TaskState::Failed;
             }
-            counted = task.merged(merged);
+            counted = task.landing_ended(ended);
         });
         self.count(&counted);
     }

@@ -81,10 +81,10 @@ impl TaskRun {
         }
     }
 
-    pub(super) fn merged(&mut self, merged: &LandingEndRecord) -> CountedAttempts {
-        match merged.passed {
-            true => self.accept(&merged.task, merged.attempt),
-            false => self.fail(&merged.task, merged.attempt, merged.why.clone()),
+    pub(super) fn landing_ended(&mut self, ended: &LandingEndRecord) -> CountedAttempts {
+        match ended.passed {
+            true => self.accept(&ended.task, ended.attempt),
+            false => self.fail(&ended.task, ended.attempt, ended.why.clone()),
         }
     }
 

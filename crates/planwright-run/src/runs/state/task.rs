@@ -96,7 +96,7 @@ pub enum TaskState {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WorkProgress {
     Unknown,
-    /// An attempt was running, being verified, or waiting to be merged.
+    /// An attempt was running, being verified, or waiting to land.
     Running,
     /// An attempt had failed, and another one was due.
     Resting,
@@ -192,7 +192,7 @@ pub struct AttemptLanding {
     /// The work of the agent, as a commit.
     pub candidate: Option<CandidateRecord>,
     pub begun: Option<LandingStartRecord>,
-    pub merged: Option<LandingEndRecord>,
+    pub ended: Option<LandingEndRecord>,
     /// A conflict with landed work.
     pub conflict: Option<Box<ConflictRecord>>,
 }
@@ -261,7 +261,7 @@ impl AttemptRun {
 
     /// Returns how its work landed; none where it did not.
     pub fn landed(&self) -> Option<&LandingEndRecord> {
-        self.landing.merged.as_ref().filter(|merged| merged.passed)
+        self.landing.ended.as_ref().filter(|ended| ended.passed)
     }
 
     /// Returns how long the agent took: as measured, otherwise by the times of the records. None while it runs.
@@ -279,11 +279,11 @@ impl AttemptRun {
         let has_ended = matches!(self.outcome, Some(Outcome::Done | Outcome::Interrupted));
         let AttemptLanding {
             candidate,
-            merged,
+            ended,
             conflict,
             ..
         } = &self.landing;
-        let is_open = self.verification.passed != Some(false) && merged.is_none() && conflict.is_none();
+        let is_open = self.verification.passed != Some(false) && ended.is_none() && conflict.is_none();
         has_ended && is_open && candidate.is_some()
     }
 }

@@ -45,7 +45,7 @@ pub(super) fn changes(setting: &Setting, run_state: &RunState) -> Vec<TaskChange
         TaskChangeReport {
             task: task.task.clone(),
             title: setting.titles.get(&task.task).cloned(),
-            commit: task.landed().and_then(|merged| merged.commit.clone()),
+            commit: task.landed().and_then(|landed| landed.commit.clone()),
             files: last.map_or(0, |last| last.report.files.len() as u64),
             added: None,
             removed: None,

@@ -422,7 +422,7 @@ pub fn log_command(setting: &Setting, task: &TaskRun) -> String {
 
 fn landed(setting: &Setting, run_state: &RunState) -> Option<LandedReport> {
     let conditions = run_state.settings.fixed.as_ref()?;
-    let has_landed = |task: &&TaskRun| task.landed().is_some_and(|merged| merged.commit.is_some());
+    let has_landed = |task: &&TaskRun| task.landed().is_some_and(|landed| landed.commit.is_some());
     let tasks = run_state.tasks().iter().filter(has_landed).count();
     // The branch began with work of earlier runs.
     let has_earlier = conditions.uncommitted.is_none() && conditions.start != conditions.base;

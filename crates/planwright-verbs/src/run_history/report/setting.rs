@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use planwright_core::dialect::{self, Dialect};
-use planwright_core::plan::Plan;
+use planwright_core::dialect::Dialect;
+use planwright_core::inspect::LinkedPlan;
 use planwright_core::text::visible;
 use planwright_run::inspect_file::inspect_file;
 use planwright_run::shell::{shell_word, task_command};
@@ -30,14 +30,15 @@ pub struct Setting {
 
 impl Setting {
     /// Returns the facts about a run that has not started.
-    pub fn of(path: &Path, plan: &Plan) -> Self {
+    pub fn of(path: &Path, linked: &LinkedPlan) -> Self {
+        let plan = &linked.plan;
         let titles = plan.tasks().iter().enumerate();
         let titles = titles.map(|(ix, task)| (plan.task_name(ix).into_owned(), plan.task_subject(task).to_owned()));
         Setting {
             run: String::new(),
             plan: path.to_string_lossy().into_owned(),
             titles: titles.collect(),
-            is_derived: dialect::find(plan.dialect).is_some_and(is_derived),
+            is_derived: is_derived(linked.dialect),
         }
     }
 
@@ -47,7 +48,7 @@ impl Setting {
         let inspection = loaded.map(|loaded| inspect_file(&loaded.source, Some(path), forced).inspection);
         let own = inspection.as_ref().and_then(|inspection| inspection.dialect).or(forced);
         match inspection.and_then(|inspection| inspection.plan) {
-            Some(linked) => Setting::of(path, &linked.plan),
+            Some(linked) => Setting::of(path, &linked),
             None => Setting {
                 is_derived: own.is_some_and(is_derived),
                 plan: path.to_string_lossy().into_owned(),

@@ -9,6 +9,7 @@ use planwright_verbs::run_plan::{RunFlags, RunPlanRequest, TaskSelection};
 use super::super::answers;
 use super::super::plan_arg::PlanArgument;
 use super::super::run_view::RunManner;
+use crate::compat::EventForm;
 
 /// Run a plan: have agents do its tasks, and verify the results.
 ///
@@ -190,13 +191,6 @@ pub(crate) struct Args {
     pub(super) json_events: Option<EventForm>,
 }
 
-/// Whose events a run prints.
-#[derive(Clone, Copy, ValueEnum)]
-pub(crate) enum EventForm {
-    /// Those of rawko's SPEC-0010: PLAN_CREATED, STEP_STARTED, STEP_COMPLETED, STEP_FAILED, PLAN_REPLANNED.
-    Rawko,
-}
-
 impl Args {
     pub(super) fn request(&self) -> Result<RunPlanRequest> {
         Ok(RunPlanRequest {
@@ -245,7 +239,7 @@ impl Args {
 
     pub(super) fn manner(&self, is_quiet: bool) -> RunManner {
         match self.json_events {
-            Some(EventForm::Rawko) => RunManner::Rawko,
+            Some(form) => RunManner::Events(form),
             None if self.json => RunManner::Json,
             None if is_quiet => RunManner::Quiet,
             None => RunManner::Shown { plain: self.plain },

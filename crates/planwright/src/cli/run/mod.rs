@@ -7,7 +7,7 @@ use planwright_verbs::run_plan::{preview, run_plan};
 use super::dry_run;
 use super::run_view::RunView;
 use super::{Exit, Output, Result};
-pub(crate) use args::{Args, EventForm};
+pub(crate) use args::Args;
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
     let request = args.request()?;

@@ -219,7 +219,7 @@ fn is_suspicious(text: &str) -> bool {
 }
 
 /// Returns the errors among findings in the words of the specification.
-pub(super) fn told(findings: &[Diagnostic]) -> Vec<String> {
+pub(super) fn messages(findings: &[Diagnostic]) -> Vec<String> {
     findings
         .iter()
         .filter(|finding| finding.severity == Severity::Error)

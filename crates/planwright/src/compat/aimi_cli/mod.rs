@@ -216,7 +216,7 @@ impl Session<'_> {
         let loaded = store::load(&located.path).map_err(|error| refused(error.to_string(), error.help()))?;
         let aimi = DIALECTS.iter().copied().find(|dialect| dialect.name() == "aimi");
         let examined = inspect_file(&loaded.source, Some(&located.path), aimi);
-        let errors = check::told(&examined.inspection.diagnostics);
+        let errors = check::messages(&examined.inspection.diagnostics);
         if errors.is_empty() {
             let shown = located.shown(Schema::V2);
             return Ok(Answer::out(0, format!("{shown} is valid.\n")));

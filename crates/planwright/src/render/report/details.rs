@@ -19,18 +19,18 @@ const MAX_LOGS: usize = 4 * 1024 * 1024;
 const MAX_FILES: usize = 200;
 
 pub(super) fn draw(page: &ReportPage<'_>, out: &mut String) {
-    let told: Vec<(usize, &ReportRow<'_>, &TaskRun)> = page
+    let tried: Vec<(usize, &ReportRow<'_>, &TaskRun)> = page
         .rows
         .iter()
         .enumerate()
         .filter_map(|(ix, row)| Some((ix, row, row.task?)))
         .collect();
-    if told.is_empty() {
+    if tried.is_empty() {
         return;
     }
-    let logs = logs(page, &told);
+    let logs = logs(page, &tried);
     out.push_str("<section>\n<h2>Attempts, receipts and logs</h2>\n");
-    for ((ix, row, task), log) in told.iter().zip(logs) {
+    for ((ix, row, task), log) in tried.iter().zip(logs) {
         one(page, (*ix, row, task), log, out);
     }
     out.push_str("</section>\n");
@@ -45,13 +45,13 @@ enum Log {
 }
 
 /// Returns the ends of the logs, in the order of the tasks; failed tasks get room first.
-fn logs(page: &ReportPage<'_>, told: &[(usize, &ReportRow<'_>, &TaskRun)]) -> Vec<Log> {
-    let mut order: Vec<usize> = (0..told.len()).collect();
-    order.sort_by_key(|&at| told.get(at).is_some_and(|(_, row, _)| row.state == "done"));
-    let mut logs: Vec<Log> = told.iter().map(|_| Log::Nothing).collect();
+fn logs(page: &ReportPage<'_>, tried: &[(usize, &ReportRow<'_>, &TaskRun)]) -> Vec<Log> {
+    let mut order: Vec<usize> = (0..tried.len()).collect();
+    order.sort_by_key(|&at| tried.get(at).is_some_and(|(_, row, _)| row.state == "done"));
+    let mut logs: Vec<Log> = tried.iter().map(|_| Log::Nothing).collect();
     let mut n_bytes = 0;
     for at in order {
-        let Some((log, (_, _, task))) = logs.get_mut(at).zip(told.get(at)) else {
+        let Some((log, (_, _, task))) = logs.get_mut(at).zip(tried.get(at)) else {
             continue;
         };
         let Some(last) = task.last() else {
@@ -156,12 +156,12 @@ fn attempt(page: &ReportPage<'_>, one: &AttemptRun, out: &mut String) {
     fact("Folder", shown(&one.checkout.folder));
     fact("Branch", shown(&one.checkout.branch));
     fact(
-        "Merged",
+        "Landed",
         one.landing
-            .merged
+            .ended
             .as_ref()
-            .map(|merged| match (merged.passed, &merged.why) {
-                (true, _) => text(merged.commit.as_deref().unwrap_or("yes")).into_owned(),
+            .map(|ended| match (ended.passed, &ended.why) {
+                (true, _) => text(ended.commit.as_deref().unwrap_or("yes")).into_owned(),
                 (false, why) => format!("no: {}", text(why.as_deref().unwrap_or(""))),
             }),
     );

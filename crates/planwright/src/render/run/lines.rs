@@ -150,13 +150,13 @@ impl RunLines {
                 (Some(&resting.task), self.resting_words(resting))
             }
             RunEvent::Conflicted(conflicted) => (Some(&conflicted.task), conflicted_words(conflicted, paint)),
-            RunEvent::LandingEnded(merged) if merged.passed => {
-                let branch = one_line(&merged.branch);
-                let words = match merged.commit.as_deref().map(|commit| one_line(short_commit(commit))) {
+            RunEvent::LandingEnded(ended) if ended.passed => {
+                let branch = one_line(&ended.branch);
+                let words = match ended.commit.as_deref().map(|commit| one_line(short_commit(commit))) {
                     Some(commit) => format!("landed on {branch} as {commit}"),
                     None => format!("has nothing to land on {branch}"),
                 };
-                (Some(&merged.task), words)
+                (Some(&ended.task), words)
             }
             RunEvent::Drifted(drifted) => {
                 let files = files_words(&drifted.files);

@@ -242,7 +242,7 @@ fn tasks_of(event: &RunEvent) -> Vec<&str> {
         RunEvent::Candidate(candidate) => &candidate.task,
         RunEvent::Conflicted(conflicted) => &conflicted.task,
         RunEvent::LandingStarted(landing) => &landing.task,
-        RunEvent::LandingEnded(merged) => &merged.task,
+        RunEvent::LandingEnded(ended) => &ended.task,
         RunEvent::Drifted(drifted) => &drifted.task,
         RunEvent::RunStarted(_)
         | RunEvent::AgentChosen(_)

@@ -1,33 +1,17 @@
 //! Words of the views of a run: times of day, elapsed time, estimates, lists.
 
-use planwright_run::clock::{local_time, milliseconds_of};
+use planwright_run::clock::local_time;
+use planwright_verbs::text::UNKNOWN_TIME;
+pub(crate) use planwright_verbs::text::{clock as clock_of, elapsed};
 
 /// A moment: milliseconds since 1970 in UTC.
 pub(crate) type Moment = u64;
-
-/// Returns the time of day of a record in local time: `05:31:02`.
-pub(crate) fn clock_of(time: &str) -> String {
-    milliseconds_of(time).map_or_else(|| UNKNOWN.to_owned(), clock_at)
-}
 
 /// Returns the time of day of a moment in local time.
 pub(crate) fn clock_at(moment: Moment) -> String {
     let local = local_time(moment);
     let clock = local.as_deref().and_then(|local| local.get(11..19));
-    clock.unwrap_or(UNKNOWN).to_owned()
-}
-
-/// The text for an unreadable time.
-const UNKNOWN: &str = "--:--:--";
-
-/// Returns elapsed time in words that change once a second: `12s`, `2m 13s`, `1h 04m`.
-pub(crate) fn elapsed(milliseconds: u64) -> String {
-    let seconds = milliseconds / 1_000;
-    match seconds {
-        0..60 => format!("{seconds}s"),
-        60..3_600 => format!("{}m {:02}s", seconds / 60, seconds % 60),
-        _ => format!("{}h {:02}m", seconds / 3_600, seconds / 60 % 60),
-    }
+    clock.unwrap_or(UNKNOWN_TIME).to_owned()
 }
 
 /// Returns an estimated duration in rounded words: `about 12 min`.

@@ -62,7 +62,10 @@ impl LineEdits<'_> {
                 let about = line.details.description.as_ref();
                 let about = about.ok_or_else(|| unwritable("there is no description", line.item.line))?;
                 if line.details.is_description_split {
-                    return Err(unwritable("other lines stand between those of the description", about.lines));
+                    return Err(unwritable(
+                        "other lines stand between those of the description",
+                        about.lines,
+                    ));
                 }
                 let lines = self.description(text, line)?;
                 self.replace(about.lines, lines.join(self.newline));
@@ -108,7 +111,10 @@ impl LineEdits<'_> {
 
     fn description(&self, text: &str, line: &TaskLine) -> Result<Vec<String>, PatchRefusal> {
         if !details::is_description(text) {
-            return Err(unwritable("a description cannot begin or end with white space, or hold control characters", line.item.line));
+            return Err(unwritable(
+                "a description cannot begin or end with white space, or hold control characters",
+                line.item.line,
+            ));
         }
         let indent = self.inner_indent(line);
         Ok(indented(&indent, details::description_lines(text)))
@@ -142,7 +148,12 @@ impl LineEdits<'_> {
                 self.refuse_id(id, end)?;
                 self.replace(Span::at(line.item.text.start as usize), format!("{id}: "));
             }
-            ("id", _) => return Err(unwritable("tasks of this file are named by their text: it has no ids", end)),
+            ("id", _) => {
+                return Err(unwritable(
+                    "tasks of this file are named by their text: it has no ids",
+                    end,
+                ));
+            }
             ("needs", _) => self.add_needs(line, &texts_of(value, end)?)?,
             ("description", _) => {
                 let lines = self.description(text_of(value, end)?, line)?;
@@ -150,7 +161,10 @@ impl LineEdits<'_> {
             }
             ("criteria", Variant::Own) => self.add_criteria(line, &texts_of(value, end)?)?,
             ("criteria", _) => {
-                return Err(unwritable("tasks of this file have no lines of their own for criteria: set the description", end));
+                return Err(unwritable(
+                    "tasks of this file have no lines of their own for criteria: set the description",
+                    end,
+                ));
             }
             ("files", _) => self.add_files(line, &texts_of(value, end)?)?,
             ("parallel", Variant::SpecKit | Variant::Kiro | Variant::Plain) if *value == PlainValue::Bool(true) => {
@@ -195,18 +209,30 @@ impl LineEdits<'_> {
     fn criterion(&self, text: &str, line: &TaskLine) -> Result<String, PatchRefusal> {
         match details::is_line(text) {
             true => Ok(details::criterion_text(text)),
-            false => Err(unwritable("a criterion is one line, without white space around it", line.item.line)),
+            false => Err(unwritable(
+                "a criterion is one line, without white space around it",
+                line.item.line,
+            )),
         }
     }
 
     fn add_criteria(&mut self, line: &TaskLine, criteria: &[String]) -> Result<(), PatchRefusal> {
         if criteria.is_empty() {
-            return Err(unwritable("an empty list cannot be written: remove the field", line.item.line));
+            return Err(unwritable(
+                "an empty list cannot be written: remove the field",
+                line.item.line,
+            ));
         }
         let indent = self.inner_indent(line);
-        let lines = criteria.iter().map(|text| Ok(format!("{indent}- {}", self.criterion(text, line)?)));
+        let lines = criteria
+            .iter()
+            .map(|text| Ok(format!("{indent}- {}", self.criterion(text, line)?)));
         let lines: Vec<String> = lines.collect::<Result<_, PatchRefusal>>()?;
-        let after = line.details.description.as_ref().filter(|_| !line.details.is_description_split);
+        let after = line
+            .details
+            .description
+            .as_ref()
+            .filter(|_| !line.details.is_description_split);
         self.insert_lines(after.map_or(line.item.line.end, |about| about.lines.end), &lines);
         Ok(())
     }
@@ -215,7 +241,10 @@ impl LineEdits<'_> {
     fn files(&self, files: &[String], line: &TaskLine) -> Result<String, PatchRefusal> {
         match !files.is_empty() && files.iter().all(|file| details::is_file(file)) {
             true => Ok(format!("- files: {}", files.join(", "))),
-            false => Err(unwritable("the names of files stand in one line, with commas between them", line.item.line)),
+            false => Err(unwritable(
+                "the names of files stand in one line, with commas between them",
+                line.item.line,
+            )),
         }
     }
 
@@ -234,7 +263,11 @@ impl LineEdits<'_> {
                     self.remove_lines(about.lines);
                 }
             }
-            "criteria" => line.details.criteria.iter().for_each(|criterion| self.remove_lines(criterion.lines)),
+            "criteria" => line
+                .details
+                .criteria
+                .iter()
+                .for_each(|criterion| self.remove_lines(criterion.lines)),
             "files" => {
                 if let Some(files) = &line.details.files {
                     self.remove_lines(files.lines);
@@ -287,7 +320,12 @@ impl LineEdits<'_> {
         self.files(files, line)?;
         let old: Vec<&str> = list.items.iter().map(|item| self.source.slice(*item)).collect();
         if old.len() == files.len() {
-            let changed = list.items.iter().zip(old).zip(files).filter(|((_, old), new)| old != new);
+            let changed = list
+                .items
+                .iter()
+                .zip(old)
+                .zip(files)
+                .filter(|((_, old), new)| old != new);
             for ((item, _), new) in changed {
                 self.replace(*item, new.as_str());
             }
@@ -339,7 +377,9 @@ impl LineEdits<'_> {
         for (slot, new) in &change.inserted {
             let after = match slot.checked_sub(1).and_then(|before| criteria.get(before)) {
                 Some(before) => before.lines.end as usize,
-                None => criteria.first().map_or(line.item.line.end as usize, |first| self.end_of_line_before(first.lines.start as usize)),
+                None => criteria.first().map_or(line.item.line.end as usize, |first| {
+                    self.end_of_line_before(first.lines.start as usize)
+                }),
             };
             for child in new {
                 let text = self.criterion(text_of(child.value, line.item.line)?, line)?;

@@ -26,7 +26,11 @@ struct ElementChange<'c> {
 }
 
 /// Returns the edits of lines for some changes.
-pub(super) fn lower(variant: Variant, document: &Document, changes: &Changes<'_>) -> Result<Vec<Replacement>, PatchRefusal> {
+pub(super) fn lower(
+    variant: Variant,
+    document: &Document,
+    changes: &Changes<'_>,
+) -> Result<Vec<Replacement>, PatchRefusal> {
     let source = document.source();
     let lines = Lines::read(source);
     let found = task_lines(source, &lines, variant);
@@ -43,7 +47,9 @@ pub(super) fn lower(variant: Variant, document: &Document, changes: &Changes<'_>
     let elements: Vec<NodeRef<'_>> = tasks.into_iter().flat_map(NodeRef::elements).collect();
     let mut by_element: BTreeMap<usize, ElementChange<'_>> = BTreeMap::new();
     let element_of = |row: usize| {
-        let ix = elements.partition_point(|element| element.row() <= row).checked_sub(1)?;
+        let ix = elements
+            .partition_point(|element| element.row() <= row)
+            .checked_sub(1)?;
         (row < elements[ix].row() + elements[ix].n_rows()).then_some(ix)
     };
     for row in changes.scalar_rows() {
@@ -92,7 +98,13 @@ fn path_of(element: NodeRef<'_>, row: usize) -> Option<(String, Option<usize>)> 
     })
 }
 
-fn set_head(edits: &mut LineEdits<'_>, lines: &Lines, root: NodeRef<'_>, row: usize, value: &PlainValue) -> Result<(), PatchRefusal> {
+fn set_head(
+    edits: &mut LineEdits<'_>,
+    lines: &Lines,
+    root: NodeRef<'_>,
+    row: usize,
+    value: &PlainValue,
+) -> Result<(), PatchRefusal> {
     let (key, node) = root
         .own_members()
         .find(|member| member.value.row() == row)
@@ -184,8 +196,12 @@ fn change_element(
         let key = child.key.unwrap_or("");
         let is_replaced = keys.iter().any(|own| own == key);
         match key {
-            "needs" if is_replaced => edits.change_needs(line, &super::element::texts_of(child.value, line.item.line)?)?,
-            "files" if is_replaced => edits.change_files(line, &super::element::texts_of(child.value, line.item.line)?)?,
+            "needs" if is_replaced => {
+                edits.change_needs(line, &super::element::texts_of(child.value, line.item.line)?)?
+            }
+            "files" if is_replaced => {
+                edits.change_files(line, &super::element::texts_of(child.value, line.item.line)?)?
+            }
             _ => edits.add_member(line, key, child.value)?,
         }
     }

@@ -6,8 +6,8 @@ mod new_task;
 
 use super::details;
 use super::lines::Lines;
-use super::task_line::{TaskLine, task_lines};
 use super::tags;
+use super::task_line::{TaskLine, task_lines};
 use super::variant::Variant;
 use crate::diagnostic::Replacement;
 use crate::document::notation::{NodeTable, Notation};
@@ -24,7 +24,13 @@ static NOTATIONS: [ChecklistNotation; 5] = {
     const fn of(variant: Variant) -> ChecklistNotation {
         ChecklistNotation { variant }
     }
-    [of(Variant::Own), of(Variant::SpecKit), of(Variant::OpenSpec), of(Variant::Kiro), of(Variant::Plain)]
+    [
+        of(Variant::Own),
+        of(Variant::SpecKit),
+        of(Variant::OpenSpec),
+        of(Variant::Kiro),
+        of(Variant::Plain),
+    ]
 };
 
 /// Returns the notation of a text.
@@ -142,7 +148,11 @@ impl ChecklistNotation {
             }
             table.close(last.span.end as usize);
         }
-        list(table, "files", line.details.files.as_ref().map_or(&[], |list| &list.items));
+        list(
+            table,
+            "files",
+            line.details.files.as_ref().map_or(&[], |list| &list.items),
+        );
         table.close(span.end as usize);
     }
 }

@@ -1,21 +1,28 @@
 //! Task lines that come and go: a new one copies bullet, indentation, numbering and mark of its neighbours.
 
+use super::super::details;
 use super::super::lines::{bullet_len, line_start};
 use super::super::task_line::TaskLine;
 use super::super::variant::Variant;
 use super::element::{LineEdits, indented, text_of, texts_of};
-use super::super::details;
 use crate::document::patch::{CollectionChange, PatchRefusal, PlainValue};
 use crate::text::Span;
 
 impl LineEdits<'_> {
     /// Adds and removes task lines.
-    pub(super) fn change_tasks(&mut self, found: &[TaskLine], change: &CollectionChange<'_>) -> Result<(), PatchRefusal> {
+    pub(super) fn change_tasks(
+        &mut self,
+        found: &[TaskLine],
+        change: &CollectionChange<'_>,
+    ) -> Result<(), PatchRefusal> {
         for &place in &change.removed {
             let Some(line) = found.get(place) else {
                 continue;
             };
-            let siblings = found.iter().enumerate().filter(|(_, other)| other.parent == line.parent);
+            let siblings = found
+                .iter()
+                .enumerate()
+                .filter(|(_, other)| other.parent == line.parent);
             let has_sibling = siblings.into_iter().any(|(ix, _)| !change.removed.contains(&ix));
             if line.parent.is_some() && !has_sibling {
                 return Err(PatchRefusal::Unwritable {
@@ -29,7 +36,12 @@ impl LineEdits<'_> {
             let is_kept = |ix: &usize| !change.removed.contains(ix);
             let before = (0..slot).rev().find(is_kept).and_then(|ix| found.get(ix));
             let next = (slot..found.len()).find(is_kept).and_then(|ix| found.get(ix));
-            self.insert_tasks(found, before, next, &new.iter().map(|child| child.value).collect::<Vec<_>>())?;
+            self.insert_tasks(
+                found,
+                before,
+                next,
+                &new.iter().map(|child| child.value).collect::<Vec<_>>(),
+            )?;
         }
         Ok(())
     }
@@ -40,7 +52,8 @@ impl LineEdits<'_> {
         let start = line_start(text, span.start as usize).max(self.source.bom_len());
         let rest = &text[span.end as usize..];
         let next = rest.split_once('\n').map(|(_, next)| next);
-        let is_followed_by_blank = next.is_none_or(|next| next.lines().next().is_none_or(|line| line.trim().is_empty()));
+        let is_followed_by_blank =
+            next.is_none_or(|next| next.lines().next().is_none_or(|line| line.trim().is_empty()));
         if start == self.source.bom_len() {
             let end = rest.find('\n').map_or(text.len(), |at| span.end as usize + at + 1);
             self.replace(Span::new(start, end), "");
@@ -66,7 +79,8 @@ impl LineEdits<'_> {
         let text = self.source.as_str();
         // The first task of a group is like the others in it.
         let is_first_of_group = before.zip(next).is_some_and(|(before, next)| {
-            next.parent.is_some_and(|parent| found[parent].item.line == before.item.line)
+            next.parent
+                .is_some_and(|parent| found[parent].item.line == before.item.line)
         });
         let Some(model) = before.filter(|_| !is_first_of_group).or(next) else {
             return Err(PatchRefusal::Unwritable {
@@ -82,12 +96,18 @@ impl LineEdits<'_> {
         let gap = if is_loose { self.newline } else { "" };
         match before {
             Some(before) => {
-                let new: String = lines.iter().map(|line| format!("{}{gap}{line}", self.newline)).collect();
+                let new: String = lines
+                    .iter()
+                    .map(|line| format!("{}{gap}{line}", self.newline))
+                    .collect();
                 self.replace(Span::at(before.span().end as usize), new);
             }
             None => {
                 let at = line_start(text, model.item.line.start as usize).max(self.source.bom_len());
-                let new: String = lines.iter().map(|line| format!("{line}{}{gap}", self.newline)).collect();
+                let new: String = lines
+                    .iter()
+                    .map(|line| format!("{line}{}{gap}", self.newline))
+                    .collect();
                 self.replace(Span::at(at), new);
             }
         }
@@ -110,7 +130,11 @@ impl LineEdits<'_> {
         let content = self.source.slice(place);
         let bullet = next_bullet(&content[..bullet_len(content).unwrap_or(0)], n_after);
         let status = member("status").map_or(Ok(" "), |status| text_of(status, place))?;
-        let star = if member("optional") == Some(&PlainValue::Bool(true)) { "*" } else { "" };
+        let star = if member("optional") == Some(&PlainValue::Bool(true)) {
+            "*"
+        } else {
+            ""
+        };
         let mut line = format!("{outer}{bullet}[{status}]{star} ");
         if let Some(id) = member("id") {
             line += text_of(id, place)?;
@@ -174,7 +198,9 @@ impl LineEdits<'_> {
             return if self.variant == Variant::Own { ": " } else { " " };
         };
         let rest = &self.source.as_str()[id.end as usize..model.item.text.end as usize];
-        let n_bytes = rest.find(|c: char| !matches!(c, ':' | '.' | ')' | ' ' | '\t')).unwrap_or(rest.len());
+        let n_bytes = rest
+            .find(|c: char| !matches!(c, ':' | '.' | ')' | ' ' | '\t'))
+            .unwrap_or(rest.len());
         match &rest[..n_bytes] {
             "" => " ",
             separator => separator,
@@ -196,7 +222,9 @@ fn next_bullet(bullet: &str, n_after: usize) -> String {
 /// Returns whether blank lines stand between the tasks here.
 fn is_loose(text: &str, found: &[TaskLine], before: Option<&TaskLine>, next: Option<&TaskLine>) -> bool {
     let has_blank = |one: &TaskLine, other: &TaskLine| {
-        let between = text.get(one.span().end as usize..other.item.line.start as usize).unwrap_or("");
+        let between = text
+            .get(one.span().end as usize..other.item.line.start as usize)
+            .unwrap_or("");
         one.item.section == other.item.section && between.matches('\n').count() > 1
     };
     match (before, next) {

@@ -90,7 +90,8 @@ impl RunLoop<'_> {
             }
         };
         let variables = site.slot_environment(&slot);
-        let scene = self.scene(&self.landing.queue[at].attempt, folder, variables, &[slot.path()]);
+        let check_environment =
+            self.check_environment(&self.landing.queue[at].attempt, folder, variables, &[slot.path()]);
         let mut n_set_up = n_set_up;
         loop {
             let Some((check, log)) = self.landing.queue[at].next_check(&setup, n_set_up) else {
@@ -102,7 +103,7 @@ impl RunLoop<'_> {
             if !is_setup && !is_first {
                 self.restore_slot(task, &slot)?;
             }
-            match self.start_command(&check, &scene, log) {
+            match self.start_command(&check, &check_environment, log) {
                 Ok(key) => {
                     self.landing.queue[at].verification = Verification::Running {
                         key,

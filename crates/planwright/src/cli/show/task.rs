@@ -1,8 +1,8 @@
 //! One task, for `planwright show`: its fields, why it is in its state, its history and its receipts.
 
-use super::Output;
-use super::history::{commands_words, line_of};
-use super::why::explanation;
+use crate::cli::Output;
+use crate::cli::history::{commands_words, line_of};
+use crate::cli::why::explanation;
 use crate::render::wrap::{hanging, wrapped_lines};
 use planwright_verbs::json::Written;
 use planwright_verbs::show::ShowTaskReport;
@@ -12,7 +12,7 @@ use planwright_verbs::verification::VerifiedReport;
 /// How many changes of a task are printed.
 const MAX_CHANGES: usize = 50;
 
-pub(super) fn draw(report: &ShowTaskReport, output: &mut Output) {
+pub(in crate::cli) fn draw(report: &ShowTaskReport, output: &mut Output) {
     let explanation = explanation(&report.why, output.paint(), output.width());
     let width = output.record_width();
     draw_head(report, output);

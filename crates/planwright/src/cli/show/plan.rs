@@ -5,20 +5,20 @@ use planwright_verbs::plans::{ShownState, TaskSummary};
 use planwright_verbs::show::ShowPlanReport;
 use planwright_verbs::text::{columns, count, cut, one_line, shown_name, some_of};
 
-use super::task_words::mark;
+use crate::cli::task_words::mark;
 use crate::render::terminal::Paint;
 use crate::render::wrap::{cut_at_word, wrapped};
 
 /// The content and the size of the output.
-pub(super) struct ShownPage<'r> {
-    pub(super) report: &'r ShowPlanReport,
+pub(in crate::cli) struct ShownPage<'r> {
+    pub(in crate::cli) report: &'r ShowPlanReport,
     /// Whether every task is shown in the order of the file.
-    pub(super) is_whole: bool,
+    pub(in crate::cli) is_whole: bool,
     /// Whether the tasks were selected by their states.
-    pub(super) is_filtered: bool,
-    pub(super) width: usize,
-    pub(super) height: usize,
-    pub(super) paint: Paint,
+    pub(in crate::cli) is_filtered: bool,
+    pub(in crate::cli) width: usize,
+    pub(in crate::cli) height: usize,
+    pub(in crate::cli) paint: Paint,
 }
 
 /// Returns the word for a group of tasks.
@@ -46,7 +46,7 @@ enum Detail {
     Title,
 }
 
-pub(super) fn draw(page: &ShownPage<'_>) -> String {
+pub(in crate::cli) fn draw(page: &ShownPage<'_>) -> String {
     let tasks = &page.report.page.tasks;
     let (head, foot) = (head(page), foot(page));
     let widths = tasks.iter().map(|task| columns(&shown_name(&task.name)));
@@ -55,7 +55,10 @@ pub(super) fn draw(page: &ShownPage<'_>) -> String {
         page,
     };
     let body = match page.is_whole || page.is_filtered {
-        true => tasks.iter().map(|task| drawing.groups_before(task) + &drawing.task(task, Detail::Whole)).collect(),
+        true => tasks
+            .iter()
+            .map(|task| drawing.groups_before(task) + &drawing.task(task, Detail::Whole))
+            .collect(),
         // One more line is for the shell's prompt.
         false => drawing.bounded(page.height.saturating_sub(n_lines(&head) + n_lines(&foot) + 1)),
     };
@@ -84,7 +87,12 @@ fn head(page: &ShownPage<'_>) -> String {
     let status = status.map_or(String::new(), |status| format!(" · {}", one_line(status)));
     let order = plan.order.as_ref();
     let order = order.map_or(String::new(), |order| format!(" · order {order}"));
-    let origin = format!("{} ({}){status}{order} · {}", plan.dialect, plan.form, one_line(&plan.path));
+    let origin = format!(
+        "{} ({}){status}{order} · {}",
+        plan.dialect,
+        plan.form,
+        one_line(&plan.path)
+    );
     lines.extend(wrapped(&origin, width).iter().map(|line| paint.dim(line)));
     if plan.states_in == "journal" {
         let words = "the states of its tasks are kept in .planwright, which git ignores: they stay on this machine";
@@ -220,10 +228,17 @@ impl PlanDrawing<'_> {
 
     /// Returns the lines of the groups that begin before a task.
     fn groups_before(&self, task: &TaskSummary) -> String {
-        let lines = task.opens.iter().filter(|_| !self.page.is_filtered).map(|(name, title)| {
-            let words = cut_at_word(&format!("{} {}", shown_name(name), one_line(title)), self.page.width.saturating_sub(2));
-            format!("  {}\n", self.page.paint.dim(&words))
-        });
+        let lines = task
+            .opens
+            .iter()
+            .filter(|_| !self.page.is_filtered)
+            .map(|(name, title)| {
+                let words = cut_at_word(
+                    &format!("{} {}", shown_name(name), one_line(title)),
+                    self.page.width.saturating_sub(2),
+                );
+                format!("  {}\n", self.page.paint.dim(&words))
+            });
         lines.collect()
     }
 

@@ -1,12 +1,14 @@
 //! `planwright show`: an overview of a plan, or one task in full.
 
+pub(super) mod plan;
+mod task;
+
 use clap::ValueEnum;
 use clap::builder::NonEmptyStringValueParser as NonEmpty;
 use planwright_verbs::show::{ShowReport, ShowRequest, StateFilter, show};
 
 use super::plan_arg::PlanOption;
 use super::{Exit, Output, Result};
-use super::{show_plan, show_task};
 
 /// Show a plan: its progress, its tasks, and what is ready and why.
 #[derive(clap::Args)]
@@ -66,9 +68,9 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
     let report = show(&output.workspace(), &request)?;
     match &report {
         _ if args.json => output.json(&report)?,
-        ShowReport::Task(report) => show_task::draw(report, output),
+        ShowReport::Task(report) => task::draw(report, output),
         ShowReport::Plan(report) => {
-            let page = show_plan::ShownPage {
+            let page = plan::ShownPage {
                 report,
                 is_whole: args.all,
                 is_filtered: !args.state.is_empty(),
@@ -76,7 +78,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
                 height: output.height(),
                 paint: output.paint(),
             };
-            output.write(&show_plan::draw(&page));
+            output.write(&plan::draw(&page));
         }
     }
     Ok(Exit::Success)

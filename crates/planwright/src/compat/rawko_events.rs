@@ -1,18 +1,15 @@
 //! The events of rawko's SPEC-0010 for a run, one JSON object per line, for plans of every dialect.
 
 use std::collections::{HashMap, HashSet};
-use std::io::Write;
 
 use planwright_core::arbiter::current_task;
 use planwright_core::plan::{Field, FieldValue, Links, Plan, Readiness, Status, Task};
-use planwright_run::engine::Watcher;
 use planwright_run::runs::state::{RunState, TaskRun, TaskState};
 use planwright_run::runs::{RunEvent, RunRecord};
 use serde::Serialize;
 use serde_json::Number;
 
-use super::run::Sink;
-use super::terminal::harmless_json;
+use crate::render::terminal::harmless_json;
 
 /// An event of a plan or a step, in the specification's form.
 #[derive(Serialize)]
@@ -47,7 +44,7 @@ enum PlanEvent<'e> {
 /// A plan in the specification's fields. Fields that a dialect does not have are omitted, or derived.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct RawkoPlan {
+pub(super) struct RawkoPlan {
     id: String,
     task: String,
     status: String,
@@ -221,7 +218,7 @@ fn step_status(status: Status) -> &'static str {
 }
 
 /// Converts the records of a run to the specification's events.
-pub(crate) struct RawkoEvents {
+pub(super) struct RawkoEvents {
     plan: RawkoPlan,
     /// The index of each task, by its name.
     indices: HashMap<String, usize>,
@@ -235,7 +232,7 @@ pub(crate) struct RawkoEvents {
 }
 
 impl RawkoEvents {
-    pub(crate) fn new(plan: &Plan, links: &Links, name: &str) -> Self {
+    pub(super) fn new(plan: &Plan, links: &Links, name: &str) -> Self {
         let names = (0..plan.tasks().len()).map(|ix| (plan.task_name(ix).into_owned(), ix));
         RawkoEvents {
             indices: names.collect(),
@@ -248,7 +245,7 @@ impl RawkoEvents {
     }
 
     /// Continues with a plan that the client already received, as a replacement of another one, or did not.
-    pub(crate) fn knowing_plan(self, is_known: bool) -> Self {
+    pub(super) fn knowing_plan(self, is_known: bool) -> Self {
         RawkoEvents {
             is_known: Some(is_known),
             ..self
@@ -256,7 +253,7 @@ impl RawkoEvents {
     }
 
     /// Returns the lines for a record, without line breaks.
-    pub(crate) fn take(&mut self, record: &RunRecord) -> Vec<String> {
+    pub(super) fn take(&mut self, record: &RunRecord) -> Vec<String> {
         self.run_state.apply(record);
         let mut lines = Vec::new();
         match &record.event {
@@ -320,8 +317,8 @@ impl RawkoEvents {
     fn settle(&mut self, task: &str, is_over: bool) -> Option<String> {
         let step_index = self.index(task).filter(|_| self.open.contains(task))?;
         let known = self.run_state.task(task)?;
-        let told = match known.state {
-            TaskState::Done if is_over || is_merged(known) => {
+        let event = match known.state {
+            TaskState::Done if is_over || has_landed(known) => {
                 let output = known.last().and_then(|attempt| attempt.report.output.as_deref());
                 line(&PlanEvent::StepCompleted {
                     step_index,
@@ -334,21 +331,21 @@ impl RawkoEvents {
             }),
             _ => None,
         };
-        if told.is_some() {
+        if event.is_some() {
             self.open.remove(task);
         }
-        told
+        event
     }
 }
 
 /// Returns whether a task's work has landed: a task with its own branch is done after its landing.
-fn is_merged(task: &TaskRun) -> bool {
+fn has_landed(task: &TaskRun) -> bool {
     task.last()
         .is_none_or(|attempt| attempt.checkout.branch.is_none() || attempt.landed().is_some())
 }
 
 /// Returns the line for a new version of a plan.
-pub(crate) fn plan_replanned(plan: &Plan, links: &Links, name: &str) -> Option<String> {
+pub(super) fn plan_replanned(plan: &Plan, links: &Links, name: &str) -> Option<String> {
     let new_plan = &RawkoPlan::new(plan, links, name);
     line(&PlanEvent::PlanReplanned { new_plan })
 }
@@ -357,27 +354,6 @@ pub(crate) fn plan_replanned(plan: &Plan, links: &Links, name: &str) -> Option<S
 fn line(event: &PlanEvent<'_>) -> Option<String> {
     let json = serde_json::to_string(event).ok()?;
     Some(harmless_json(&json).into_owned())
-}
-
-/// A run for clients of the specification.
-pub(crate) struct RawkoLines<W: Write> {
-    out: Sink<W>,
-    events: RawkoEvents,
-}
-
-impl<W: Write> RawkoLines<W> {
-    pub(crate) fn new(out: W, events: RawkoEvents) -> Self {
-        let out = Sink::new(out);
-        RawkoLines { out, events }
-    }
-}
-
-impl<W: Write> Watcher for RawkoLines<W> {
-    fn event(&mut self, record: &RunRecord) {
-        for line in self.events.take(record) {
-            self.out.write(&(line + "\n"));
-        }
-    }
 }
 
 #[cfg(test)]
@@ -404,7 +380,7 @@ mod tests {
         inspection.plan.expect("a plan")
     }
 
-    fn told(events: Vec<RunEvent>) -> Vec<String> {
+    fn lines_of(events: Vec<RunEvent>) -> Vec<String> {
         let linked = plan(PLAN);
         let mut rawko = RawkoEvents::new(&linked.plan, &linked.links, "x");
         let records = (1..).zip(events).map(|(seq, event)| RunRecord {
@@ -455,7 +431,7 @@ mod tests {
     #[test]
     fn a_plan_has_the_fields_of_the_specification() {
         let created = r#"{"type":"PLAN_CREATED","plan":{"id":"plan-x","task":"Ship it","status":"draft","steps":[{"index":0,"description":"a","status":"pending","suggestedAgent":"dev","acceptanceCriteria":["works"]},{"index":1,"description":"b","status":"pending","dependsOn":[0],"instructions":"slowly"}],"currentStepIndex":0,"createdAt":"2026-11-15T10:00:00Z","updatedAt":"2026-11-15T10:00:00Z","createdBy":"planner","version":2,"previousPlanId":"plan-w","metadata":{"complexity":3,"tags":["x"]}}}"#;
-        assert_eq!(told(vec![RunEvent::RunStarted(Box::default())]), [created]);
+        assert_eq!(lines_of(vec![RunEvent::RunStarted(Box::default())]), [created]);
         let linked = plan(PLAN);
         let replanned = plan_replanned(&linked.plan, &linked.links, "x").expect("a line");
         let new_plan = created
@@ -487,7 +463,7 @@ mod tests {
             attempt: 1,
             ..RetryWaitRecord::default()
         });
-        let merged = RunEvent::LandingEnded(LandingEndRecord {
+        let landed = RunEvent::LandingEnded(LandingEndRecord {
             task: "0".to_owned(),
             attempt: 1,
             branch: "b".to_owned(),
@@ -533,7 +509,7 @@ mod tests {
                     done(),
                     verified("0"),
                     projected("0"),
-                    merged,
+                    landed,
                     projected("0"),
                 ],
                 vec![started, completed],
@@ -542,7 +518,7 @@ mod tests {
             (vec![starting("gone", 1, None), projected("gone"), ended()], vec![]),
         ];
         for (events, expected) in cases {
-            assert_eq!(told(events.clone()), expected, "{events:?}");
+            assert_eq!(lines_of(events.clone()), expected, "{events:?}");
         }
     }
 }
