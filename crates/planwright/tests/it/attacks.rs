@@ -249,8 +249,8 @@ fn a_template_of_the_project_is_a_file_and_short() {
     let large = fs::File::create(workspace.root().join("large")).expect("the folder is ours");
     large.set_len(1 << 40).expect("a sparse file");
     for (template, why) in [
-        ("pipe", "no file"),
-        ("/dev/zero", "no file"),
+        ("pipe", "not a file"),
+        ("/dev/zero", "not a file"),
         ("large", "more than 1048576 bytes"),
     ] {
         workspace.configure(&format!("template = \"{template}\""), "");
