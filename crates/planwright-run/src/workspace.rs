@@ -3,15 +3,16 @@
 use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::io::Read as _;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use ignore::WalkBuilder;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use planwright_core::dialect::{DIALECTS, Dialect, DiskFacts, DiskLookup, Questions, SourcePlanLookup, recognise};
 use planwright_core::text::SourceText;
+use toml::de::DeTable;
 
 use crate::files::read_file;
-use crate::layout::{ARCHIVE, STATE_FOLDER, origin_of};
+use crate::layout::{ARCHIVE, CONFIG_FILE, STATE_FOLDER, origin_of};
 use crate::store::{LoadError, load};
 
 pub use crate::layout::root_of;
@@ -74,6 +75,7 @@ fn path_in(error: &ignore::Error) -> Option<&Path> {
 pub fn plans_at_home(root: &Path) -> Vec<PathBuf> {
     let mut plans = plans_at(root, |dialect| dialect.places());
     plans.extend(marked_plans(root));
+    plans.extend(configured_plans(root));
     plans.sort();
     plans.dedup();
     plans
@@ -98,6 +100,20 @@ fn plans_at(root: &Path, places: impl Fn(&dyn Dialect) -> &'static [&'static str
     plans.sort();
     plans.dedup();
     plans
+}
+
+/// Returns the existing files that `plan.files` of the project's configuration names. Errors in it are reported elsewhere.
+fn configured_plans(root: &Path) -> Vec<PathBuf> {
+    let text = std::fs::read_to_string(root.join(CONFIG_FILE)).unwrap_or_default();
+    let parsed = DeTable::parse(&text).ok();
+    let files = parsed.as_ref().and_then(|table| {
+        let plan = table.get_ref().get("plan")?.get_ref().as_table()?;
+        plan.get("files")?.get_ref().as_array()
+    });
+    let named = files.into_iter().flat_map(|files| files.iter()).filter_map(|file| file.get_ref().as_str());
+    let is_inside = |path: &&str| Path::new(path).components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
+    let paths = named.filter(is_inside).map(|path| root.join(path));
+    paths.filter(|path| path.is_file()).collect()
 }
 
 /// How deep below the root files are searched that say in their first lines that they are plans.
