@@ -117,7 +117,7 @@ fn configured_plans(root: &Path) -> Vec<PathBuf> {
 }
 
 /// How deep below the root files are searched that say in their first lines that they are plans.
-const MARKED_DEPTH: usize = 3;
+const MARKED_DEPTH: usize = 2;
 
 /// How many files are searched for such a line, and how many of their first bytes.
 const MOST_MARKED: usize = 2_000;
