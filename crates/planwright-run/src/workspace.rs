@@ -110,8 +110,15 @@ fn configured_plans(root: &Path) -> Vec<PathBuf> {
         let plan = table.get_ref().get("plan")?.get_ref().as_table()?;
         plan.get("files")?.get_ref().as_array()
     });
-    let named = files.into_iter().flat_map(|files| files.iter()).filter_map(|file| file.get_ref().as_str());
-    let is_inside = |path: &&str| Path::new(path).components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
+    let named = files
+        .into_iter()
+        .flat_map(|files| files.iter())
+        .filter_map(|file| file.get_ref().as_str());
+    let is_inside = |path: &&str| {
+        Path::new(path)
+            .components()
+            .all(|part| matches!(part, Component::Normal(_) | Component::CurDir))
+    };
     let paths = named.filter(is_inside).map(|path| root.join(path));
     paths.filter(|path| path.is_file()).collect()
 }
@@ -133,6 +140,11 @@ fn marked_plans(root: &Path) -> Vec<PathBuf> {
     let pages = files.filter(|entry| entry.file_type().is_some_and(|kind| kind.is_file()));
     let pages = pages.map(ignore::DirEntry::into_path).filter(is_page);
     pages.take(MOST_MARKED).filter(|path| is_marked(path)).collect()
+}
+
+/// Returns whether a file at a path from the root is searched for such a line.
+pub fn is_searched(relative: &Path) -> bool {
+    relative.components().count() <= MARKED_DEPTH
 }
 
 fn is_marked(path: &Path) -> bool {

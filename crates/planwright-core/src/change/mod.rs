@@ -284,6 +284,10 @@ impl Problem {
 
 impl From<PatchRefusal> for Problem {
     fn from(refusal: PatchRefusal) -> Self {
+        if let PatchRefusal::NoForm { reason, .. } = refusal {
+            let (message, help) = reason.split_once(": ").unwrap_or((reason, "nothing was written"));
+            return Problem::field(message.to_owned(), help.to_owned());
+        }
         Problem::Unpatchable(refusal)
     }
 }

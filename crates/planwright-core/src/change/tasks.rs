@@ -101,6 +101,18 @@ pub enum Edit<'a> {
 }
 
 impl Edit<'_> {
+    /// Returns the index of a task after the edit; none for a removed one.
+    pub fn new_index(&self, task_ix: usize) -> Option<usize> {
+        match *self {
+            Edit::Add(ref new) => Some(task_ix + usize::from(task_ix >= new.at)),
+            Edit::Remove { task_ix: gone, .. } => (task_ix != gone).then(|| task_ix - usize::from(task_ix > gone)),
+            Edit::Move { task_ix: moved, to } if task_ix == moved => Some(to),
+            Edit::Move { task_ix: moved, to } if moved < task_ix && task_ix <= to => Some(task_ix - 1),
+            Edit::Move { task_ix: moved, to } if to <= task_ix && task_ix < moved => Some(task_ix + 1),
+            _ => Some(task_ix),
+        }
+    }
+
     /// Returns the indexes of tasks that must exist.
     fn places(&self) -> Vec<usize> {
         match self {
@@ -725,10 +737,7 @@ impl Editor<'_> {
                         "task `{}` cannot be moved there: {reason}, in line {line}",
                         self.name(task_ix)
                     ),
-                    match self.located.document.format() {
-                        DocumentFormat::Own(_) => "move the lines by hand, then run `planwright check`".to_owned(),
-                        _ => "write out what the alias stands for, then move it".to_owned(),
-                    },
+                    "write out what the alias stands for, then move it".to_owned(),
                 )
             }
             problem => problem,

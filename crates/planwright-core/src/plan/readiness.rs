@@ -43,11 +43,12 @@ impl Wait {
                 format!("it depends on `{written}`, which is no task it could wait for")
             }
             Wait::ForStage { task_ix } => format!(
-                "an earlier stage is not finished: `{}` is {}",
+                "it waits for {}: `{}` is {}",
+                plan.lifecycle.wording.stage,
                 name(task_ix),
                 state(task_ix)
             ),
-            Wait::Held => "the file marks it as one to skip".to_owned(),
+            Wait::Held => format!("it waits for {}", plan.lifecycle.wording.held),
         }
     }
 }

@@ -218,7 +218,7 @@ fn start_requires_readiness_and_force_overrides_it() {
         .expect("it is held");
     assert_eq!(
         held.to_string(),
-        "task `z` is not ready: the file marks it as one to skip"
+        "task `z` is not ready: it waits for the removal of `skip: true` from the file"
     );
     let request = VerbRequest {
         force: true,

@@ -124,7 +124,7 @@ pub fn wait_words(plan: &Plan, wait: Wait) -> String {
                 plan.lifecycle.wording.task
             )
         }
-        Wait::ForStage { task_ix } => format!("an earlier stage: {}", named(task_ix)),
-        Wait::Held => "the removal of `skip: true` from the file".to_owned(),
+        Wait::ForStage { task_ix } => format!("{}: {}", plan.lifecycle.wording.stage, named(task_ix)),
+        Wait::Held => plan.lifecycle.wording.held.to_owned(),
     }
 }

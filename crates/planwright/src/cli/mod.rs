@@ -86,8 +86,8 @@ use output::{ColorChoice, Form, Output};
 
 /// One engine for the plans that AI coding agents work from.
 ///
-/// Reads OpenCrabs, clido, Aimi, spec-first and rawko plans in the files your agent already uses,
-/// and reports every error in them.
+/// Reads Markdown checklists (also of spec-kit, OpenSpec and Kiro), and OpenCrabs, clido, Aimi, spec-first and rawko plans,
+/// in the files your agent already uses, and reports every error in them.
 #[derive(Parser)]
 #[command(name = "planwright", version, max_term_width = 100)]
 struct Cli {

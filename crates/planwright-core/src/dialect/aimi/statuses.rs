@@ -80,6 +80,8 @@ static WORDING: Wording = Wording {
     },
     after_stop: PLAIN_WORDING.after_stop,
     after_failure: "",
+    stage: PLAIN_WORDING.stage,
+    held: PLAIN_WORDING.held,
 };
 
 impl Edits for Aimi {

@@ -2,7 +2,7 @@
 
 use super::super::CannotFollow;
 use super::lines::{Lines, line_start};
-use super::variant::{EXPLICIT, Order};
+use super::variant::{EXPLICIT, Marker, Order};
 use crate::text::{SourceText, Span};
 
 /// Returns the text with a marker line, which names the order if there is one.
@@ -16,6 +16,11 @@ pub(super) fn adopted(source: &SourceText, order: Option<&str>) -> Result<String
             help: "it is `strict`, `phases` or `none`".to_owned(),
         });
     }
+    let own = lines
+        .marker
+        .and_then(|words| Marker::read(source, words).order)
+        .map(Order::as_str);
+    let order = order.or(own);
     let is_explicit = lines.marker.is_some_and(|words| source.slice(words).contains(EXPLICIT));
     let words: Vec<String> = [
         is_explicit.then(|| EXPLICIT.to_owned()),

@@ -130,7 +130,10 @@ fn compose_task(
         let lead = if about.is_empty() { "" } else { "\n\n" };
         about = format!("{about}{lead}Notes: {notes}");
     }
-    task.fields.drop(Field::Section);
+    if let Some(section) = task.fields.take_text(Field::Section) {
+        let lead = if about.is_empty() { "" } else { "\n\n" };
+        about = format!("{about}{lead}Part of: {}", one_line(&clean(&section)));
+    }
     let mut members = vec![member("status", text(mark(task, task_ix, report)))];
     if task.held {
         members.push(member("optional", PlainValue::Bool(true)));

@@ -68,6 +68,8 @@ pub(super) enum OddBox {
     NoText,
     /// The brackets hold nothing or more than one character.
     Brackets,
+    /// No space stands after the brackets.
+    NoSpace,
 }
 
 impl Lines {
@@ -244,6 +246,11 @@ impl Scanner<'_> {
             after = rest;
         }
         if !(after.is_empty() || after.starts_with([' ', '\t'])) {
+            if matches!(within, " " | "x" | "X") && after.starts_with(char::is_alphanumeric) {
+                self.lines
+                    .odd_boxes
+                    .push((Span::new(mark_at - 1, mark_at + close + 1), OddBox::NoSpace));
+            }
             return false;
         }
         let mut chars = within.chars();
@@ -325,9 +332,10 @@ impl Scanner<'_> {
             let is_box = |(ix, item): (usize, &Item)| {
                 let before = ix.checked_sub(1).and_then(|ix| items.get(ix));
                 let next = items.get(ix + 1);
+                let is_label = &self.text[item.mark.range()] == "P";
                 is_known(item)
-                    || is_neighbour(item, before, item.is_apart)
-                    || is_neighbour(item, next, next.is_none_or(|next| next.is_apart))
+                    || (!is_label && is_neighbour(item, before, item.is_apart))
+                    || (!is_label && is_neighbour(item, next, next.is_none_or(|next| next.is_apart)))
             };
             self.lines.items = items
                 .iter()
@@ -423,7 +431,7 @@ mod tests {
     #[test]
     fn one_character_labels_are_no_tasks_unless_a_box_is_next_to_them() {
         check("- [ ] a\n\nLegend:\n- [P] can run in parallel\n- [M] memory\n", &[" a"]);
-        check("- [ ] a\n- [o] b\n", &[" a", "ob"]);
+        check("- [ ] a\n- [o] b\n- [P] c\n", &[" a", "ob"]);
         check("- [o] a\n- [x] b\n", &["oa", "xb"]);
     }
 

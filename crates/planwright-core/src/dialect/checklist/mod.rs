@@ -18,6 +18,7 @@ use super::{CarrierKind, Dialect, DialectInput, DialectProfile, Facets, FieldTab
 use crate::document::markdown::fence_mark;
 use crate::edit::Owner;
 use crate::plan::{NO_PLAN_STATUS, Plan};
+use crate::text::SourceText;
 use lines::Lines;
 use variant::{EXPLICIT, Variant};
 
@@ -62,13 +63,13 @@ impl Dialect for Checklist {
     }
 
     fn claims(&self, text: &str) -> Option<CarrierKind> {
-        let has_marker = memchr::memmem::find(text.as_bytes(), b"<!-- planwright").is_some();
+        let has_marker = || self.is_marked(text);
         let is_list = || count_task_lines(text) > if quotes_plan(text) { 2 } else { 0 };
-        (has_marker || is_list()).then_some(CarrierKind::Markdown)
+        (is_list() || has_marker()).then_some(CarrierKind::Markdown)
     }
 
     fn is_marked(&self, beginning: &str) -> bool {
-        beginning.contains("<!-- planwright")
+        beginning.contains("<!-- planwright") && Lines::read(&SourceText::new(beginning)).marker.is_some()
     }
 
     fn is_free_form(&self, plan: &Plan) -> bool {

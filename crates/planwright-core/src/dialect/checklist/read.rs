@@ -11,7 +11,7 @@ use super::rules::{BOX, GROUP_NUMBER, GROUP_STATE, MARK, MARKER, NO_TASK_LINE, Q
 use super::statuses::{KIRO_LIFECYCLE, LIFECYCLE};
 use super::tags;
 use super::task_line::{TaskLine, task_lines};
-use super::variant::{Marker, Order, Variant};
+use super::variant::{EXPLICIT, Marker, Order, Variant};
 use crate::diagnostic::{Diagnostic, Replacement, push_bounded};
 use crate::plan::{
     Dependency, DependencyTarget, Field, FieldEntry, FieldValue, Group, Hierarchy, PlanBuilder, Slots, Status,
@@ -104,7 +104,7 @@ impl ChecklistReader<'_> {
         let mut positions = Vec::new();
         let mut parents = Vec::new();
         let mut groups = Vec::new();
-        let found = std::mem::take(&mut self.found);
+        let found = self.found.clone();
         self.builder.reserve(found.len(), 4);
         for (ix, line) in found.iter().enumerate() {
             let position = self.builder.decoded_text(line.item.line, names.position(ix));
@@ -125,7 +125,6 @@ impl ChecklistReader<'_> {
             positions.push(position);
             parents.push(parent);
         }
-        self.found = found;
         self.builder.set_hierarchy(Hierarchy::new(groups, parents, positions));
         self.set_order(order);
         self.head(order);
@@ -188,6 +187,7 @@ impl ChecklistReader<'_> {
         sections: &[Option<Text>],
         group_ids: &HashMap<String, u32>,
     ) {
+        let groups = self.groups_around(line);
         let mut entries = Vec::with_capacity(6);
         let mut add = |field, value| entries.push(FieldEntry { field, value });
         let builder = &mut self.builder;
@@ -217,7 +217,16 @@ impl ChecklistReader<'_> {
                 FieldValue::Text(builder.decoded_text(description.span, &description.text)),
             );
         }
-        if let Some(section) = line.item.heading.and_then(|heading| sections[heading]) {
+        let section = line.item.heading.and_then(|heading| sections[heading]);
+        let section = match (section, groups) {
+            (section, None) => section,
+            (None, Some(groups)) => Some(builder.decoded_text(line.item.line, &groups)),
+            (Some(section), Some(groups)) => {
+                let path = format!("{} / {groups}", builder.plan().str(section));
+                Some(builder.decoded_text(line.item.line, &path))
+            }
+        };
+        if let Some(section) = section {
             add(Field::Section, FieldValue::Text(section));
         }
         let criteria = &line.details.criteria;
@@ -272,6 +281,18 @@ impl ChecklistReader<'_> {
         task.held = line.item.star.is_some();
     }
 
+    /// Returns the titles of the groups around a task, from the outside in; none outside of groups.
+    fn groups_around(&self, line: &TaskLine) -> Option<String> {
+        let mut titles = Vec::new();
+        let mut around = line.parent;
+        while let Some(group) = around.and_then(|parent| self.found.get(parent)) {
+            titles.push(self.source.slice(group.tags.title));
+            around = group.parent;
+        }
+        titles.reverse();
+        (!titles.is_empty()).then(|| titles.join(" / "))
+    }
+
     /// Returns the order that holds: that of the marker line, that of the settings, or the variant's.
     fn order(&mut self, setting: Option<&str>) -> Order {
         let marker = self.lines.marker.map(|words| Marker::read(self.source, words));
@@ -285,11 +306,16 @@ impl ChecklistReader<'_> {
                 .with_help("it may say `explicit dependencies`, `order strict`, `order phases` or `order none`");
             push_bounded(&mut self.diagnostics, || finding);
         }
+        let is_marked = self
+            .lines
+            .marker
+            .is_some_and(|words| self.source.slice(words).contains(EXPLICIT));
+        let is_explicit = is_marked || self.found.iter().any(|line| !line.needs().is_empty());
         let of_marker = marker.and_then(|marker| marker.order);
         let of_setting = setting.and_then(Order::named);
         of_marker
             .or(of_setting)
-            .unwrap_or_else(|| Order::usual(self.variant, has_marks))
+            .unwrap_or_else(|| Order::usual(self.variant, is_explicit, has_marks))
     }
 
     /// Gives every task its stage, and the one that it waits for.
@@ -374,6 +400,10 @@ impl ChecklistReader<'_> {
                 OddBox::NoText => (
                     "a box without text is no task",
                     "write what to do after it, or remove the line",
+                ),
+                OddBox::NoSpace => (
+                    "this is no task: a space must stand after the box",
+                    "write a space after `]`",
                 ),
                 OddBox::Brackets => (
                     "this is no box: the brackets must hold one character",

@@ -5,7 +5,7 @@ use super::variant::Variant;
 use super::{Checklist, adopt};
 use crate::document::patch::PlainValue;
 use crate::edit::{FieldEdit, Owner};
-use crate::plan::lifecycle::{OnFailure, PLAIN_WORDING};
+use crate::plan::lifecycle::{OnFailure, PLAIN_WORDING, Wording};
 use crate::plan::{Field, Lifecycle, Machine, Plan, Slots, State, TaskName, TaskOrder};
 
 /// A box holds whether a task is done.
@@ -20,7 +20,13 @@ pub(super) static LIFECYCLE: Lifecycle = Lifecycle {
         written: &[State::Pending, State::Done],
         ..Machine::PLAIN
     },
-    wording: &PLAIN_WORDING,
+    wording: &WORDING,
+};
+
+static WORDING: Wording = Wording {
+    stage: "the tasks above it",
+    held: "a person: the star marks it as optional; `planwright start TASK --force --note \"…\"` starts it",
+    ..PLAIN_WORDING
 };
 
 /// Kiro marks a running task as well.

@@ -95,6 +95,14 @@ pub(super) fn own_id(text: &str) -> Option<usize> {
     (is_own_id(&text[..end]) && text[end + 1..].starts_with([' ', '\t'])).then_some(end)
 }
 
+/// Returns whether a text begins with an id of letters and a number, and a colon: `T3: Add it`.
+pub(super) fn has_own_number(text: &str) -> bool {
+    let id = own_id(text).map_or("", |len| &text[..len]);
+    let n_letters = id.bytes().take_while(u8::is_ascii_uppercase).count();
+    let number = id[n_letters..].trim_start_matches('-');
+    (1..=4).contains(&n_letters) && !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
+}
+
 /// Returns whether a text can be an id in planwright's own files.
 pub(super) fn is_own_id(id: &str) -> bool {
     let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '/' | '#');

@@ -7,7 +7,7 @@ use crate::text::{SourceText, Span};
 /// Who writes the file, and so what its lines mean.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Variant {
-    /// planwright: a marker line says that dependencies are explicit.
+    /// planwright: ids with a colon. A marker line says that dependencies are explicit.
     Own,
     /// GitHub's spec-kit: `T001 [P] [US1]`, phases and checkpoints.
     SpecKit,
@@ -67,6 +67,9 @@ impl Variant {
         );
         if 2 * n_spec_kit > n_items {
             return Variant::SpecKit;
+        }
+        if count(tags::has_own_number) == n_items {
+            return Variant::Own;
         }
         let is_numbered = 2 * n_numbered > n_items;
         let has_numbered_headings = || {
@@ -137,9 +140,10 @@ impl Order {
     }
 
     /// Returns the order that a variant has without a setting.
-    pub(super) fn usual(variant: Variant, has_parallel_marks: bool) -> Self {
+    pub(super) fn usual(variant: Variant, is_explicit: bool, has_parallel_marks: bool) -> Self {
         match variant {
-            Variant::Own => Order::None,
+            Variant::Own if is_explicit => Order::None,
+            Variant::Own => Order::Strict,
             Variant::SpecKit | Variant::Kiro | Variant::OpenSpec | Variant::Plain if has_parallel_marks => {
                 Order::Phases
             }

@@ -16,7 +16,7 @@ use super::{contract, report};
 use crate::diagnostic::{Diagnostic, Safety};
 use crate::document::markdown::Markdown;
 use crate::document::{NodeKind, NodeRef, Parsed};
-use crate::plan::lifecycle::{OnFailure, Wording};
+use crate::plan::lifecycle::{OnFailure, PLAIN_WORDING, Wording};
 use crate::plan::{
     Dependency, DependencyTarget, Field, FieldEntry, FieldValue, Lifecycle, Machine, PlanBuilder, Priority, Slots,
     TaskName, TaskOrder,
@@ -75,6 +75,8 @@ static WORDING: Wording = Wording {
     },
     after_stop: "go back to the source plan, correct it, rebuild the pack with `planwright tasks regenerate PLAN_FILE`, and run that",
     after_failure: "",
+    stage: PLAIN_WORDING.stage,
+    held: PLAIN_WORDING.held,
 };
 
 const CONTRACT_WAVES: usize = 1;

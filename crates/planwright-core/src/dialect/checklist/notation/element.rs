@@ -17,15 +17,15 @@ pub(super) struct LineEdits<'s> {
     pub(super) edits: Vec<Replacement>,
 }
 
-fn unwritable(reason: &'static str, span: Span) -> PatchRefusal {
-    PatchRefusal::Unwritable { reason, span }
+fn no_form(reason: &'static str, span: Span) -> PatchRefusal {
+    PatchRefusal::NoForm { reason, span }
 }
 
 /// Returns the text of a value.
 pub(super) fn text_of(value: &PlainValue, span: Span) -> Result<&str, PatchRefusal> {
     match value {
         PlainValue::String(text) => Ok(text),
-        _ => Err(unwritable("only text can stand here", span)),
+        _ => Err(no_form("only text can stand here", span)),
     }
 }
 
@@ -33,7 +33,7 @@ pub(super) fn text_of(value: &PlainValue, span: Span) -> Result<&str, PatchRefus
 pub(super) fn texts_of(value: &PlainValue, span: Span) -> Result<Vec<String>, PatchRefusal> {
     match value {
         PlainValue::Array(items) => items.iter().map(|item| Ok(text_of(item, span)?.to_owned())).collect(),
-        _ => Err(unwritable("only a list of texts can stand here", span)),
+        _ => Err(no_form("only a list of texts can stand here", span)),
     }
 }
 
@@ -48,7 +48,7 @@ impl LineEdits<'_> {
         match (key, line.tags.id) {
             ("status", _) => match text {
                 " " | "x" | "X" | "-" => self.replace(line.item.mark, text),
-                _ => return Err(unwritable("a box holds a space or an x", line.item.mark)),
+                _ => return Err(no_form("a box holds a space or an x", line.item.mark)),
             },
             ("id", Some(id)) => {
                 self.refuse_id(text, id)?;
@@ -60,9 +60,9 @@ impl LineEdits<'_> {
             }
             ("description", _) => {
                 let about = line.details.description.as_ref();
-                let about = about.ok_or_else(|| unwritable("there is no description", line.item.line))?;
+                let about = about.ok_or_else(|| no_form("there is no description", line.item.line))?;
                 if line.details.is_description_split {
-                    return Err(unwritable(
+                    return Err(no_form(
                         "other lines stand between those of the description",
                         about.lines,
                     ));
@@ -70,7 +70,7 @@ impl LineEdits<'_> {
                 let lines = self.description(text, line)?;
                 self.replace(about.lines, lines.join(self.newline));
             }
-            _ => return Err(unwritable("this part of a task line is edited by hand", line.item.line)),
+            _ => return Err(no_form("this part of a task line is edited by hand", line.item.line)),
         }
         Ok(())
     }
@@ -84,14 +84,14 @@ impl LineEdits<'_> {
         };
         match len == Some(id.len()) {
             true => Ok(()),
-            false => Err(unwritable("the file's ids have another form", span)),
+            false => Err(no_form("the file's ids have another form", span)),
         }
     }
 
     /// Returns the text of a title in the file.
     pub(super) fn title(&self, title: &str, has_id: bool, span: Span) -> Result<String, PatchRefusal> {
         if !details::is_line(title) {
-            return Err(unwritable("a title is one line, without white space around it", span));
+            return Err(no_form("a title is one line, without white space around it", span));
         }
         Ok(match self.variant {
             Variant::Own => tags::escaped_title(title, has_id),
@@ -111,7 +111,7 @@ impl LineEdits<'_> {
 
     fn description(&self, text: &str, line: &TaskLine) -> Result<Vec<String>, PatchRefusal> {
         if !details::is_description(text) {
-            return Err(unwritable(
+            return Err(no_form(
                 "a description cannot begin or end with white space, or hold control characters",
                 line.item.line,
             ));
@@ -149,7 +149,7 @@ impl LineEdits<'_> {
                 self.replace(Span::at(line.item.text.start as usize), format!("{id}: "));
             }
             ("id", _) => {
-                return Err(unwritable(
+                return Err(no_form(
                     "tasks of this file are named by their text: it has no ids",
                     end,
                 ));
@@ -161,7 +161,7 @@ impl LineEdits<'_> {
             }
             ("criteria", Variant::Own) => self.add_criteria(line, &texts_of(value, end)?)?,
             ("criteria", _) => {
-                return Err(unwritable(
+                return Err(no_form(
                     "tasks of this file have no lines of their own for criteria: set the description",
                     end,
                 ));
@@ -171,7 +171,7 @@ impl LineEdits<'_> {
                 let tag = if self.variant == Variant::Kiro { "(P) " } else { "[P] " };
                 self.replace(Span::at(line.tags.story.unwrap_or(line.tags.title).start as usize), tag);
             }
-            _ => return Err(unwritable("this part of a task line is edited by hand", end)),
+            _ => return Err(no_form("this part of a task line is edited by hand", end)),
         }
         Ok(())
     }
@@ -193,13 +193,13 @@ impl LineEdits<'_> {
         let list = needs.join(", ");
         let is_item = |item: &String| details::is_line(item) && !item.contains([',', '(', ')']);
         if !needs.iter().all(is_item) {
-            return Err(unwritable("a dependency is the id of a task", line.item.line));
+            return Err(no_form("a dependency is the id of a task", line.item.line));
         }
         match self.variant {
             Variant::Own => Ok(format!("({NEEDS} {list})")),
             Variant::SpecKit => Ok(format!("(depends on {list})")),
             Variant::Kiro => Ok(format!("_Depends: {list}_")),
-            Variant::OpenSpec | Variant::Plain => Err(unwritable(
+            Variant::OpenSpec | Variant::Plain => Err(no_form(
                 "this form has no dependencies: the order of the lines decides; `planwright import` makes a plan with ids and dependencies of it",
                 line.item.line,
             )),
@@ -209,7 +209,7 @@ impl LineEdits<'_> {
     fn criterion(&self, text: &str, line: &TaskLine) -> Result<String, PatchRefusal> {
         match details::is_line(text) {
             true => Ok(details::criterion_text(text)),
-            false => Err(unwritable(
+            false => Err(no_form(
                 "a criterion is one line, without white space around it",
                 line.item.line,
             )),
@@ -218,7 +218,7 @@ impl LineEdits<'_> {
 
     fn add_criteria(&mut self, line: &TaskLine, criteria: &[String]) -> Result<(), PatchRefusal> {
         if criteria.is_empty() {
-            return Err(unwritable(
+            return Err(no_form(
                 "an empty list cannot be written: remove the field",
                 line.item.line,
             ));
@@ -241,7 +241,7 @@ impl LineEdits<'_> {
     fn files(&self, files: &[String], line: &TaskLine) -> Result<String, PatchRefusal> {
         match !files.is_empty() && files.iter().all(|file| details::is_file(file)) {
             true => Ok(format!("- files: {}", files.join(", "))),
-            false => Err(unwritable(
+            false => Err(no_form(
                 "the names of files stand in one line, with commas between them",
                 line.item.line,
             )),
@@ -280,7 +280,7 @@ impl LineEdits<'_> {
                     self.replace(Span::new(tag.start as usize, tag.end as usize + n_space), "");
                 }
             }
-            _ => return Err(unwritable("this part of a task line is edited by hand", line.item.line)),
+            _ => return Err(no_form("this part of a task line is edited by hand", line.item.line)),
         }
         Ok(())
     }

@@ -67,11 +67,11 @@ pub(super) fn lower(
             edits.change_tasks(&found, change)?;
             continue;
         }
-        let unwritable = PatchRefusal::Unwritable {
+        let no_form = PatchRefusal::NoForm {
             reason: "the head of a checklist is edited by hand",
             span: document.at(row).span(),
         };
-        let ix = element_of(row).ok_or(unwritable)?;
+        let ix = element_of(row).ok_or(no_form)?;
         let own = by_element.entry(ix).or_default();
         match path_of(elements[ix], row) {
             None => own.members = Some(change),
@@ -122,7 +122,7 @@ fn set_head(
             edits.replace(Span::new(start, span.end as usize), new);
         }
         _ => {
-            return Err(PatchRefusal::Unwritable {
+            return Err(PatchRefusal::NoForm {
                 reason: "this text cannot stand in the head of a checklist",
                 span: node.span(),
             });

@@ -86,8 +86,9 @@ impl Notation for ChecklistNotation {
             if place == from {
                 continue;
             }
-            if to.parent != moved.parent || to.item.indent != moved.item.indent {
-                return Err(PatchRefusal::Unwritable {
+            let leaves_group = self.variant.is_numbered() && to.item.heading != moved.item.heading;
+            if to.parent != moved.parent || to.item.indent != moved.item.indent || leaves_group {
+                return Err(PatchRefusal::NoForm {
                     reason: "tasks of different groups do not change places: move the lines by hand",
                     span: moved.item.line,
                 });

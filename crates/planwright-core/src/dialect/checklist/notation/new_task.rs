@@ -25,7 +25,7 @@ impl LineEdits<'_> {
                 .filter(|(_, other)| other.parent == line.parent);
             let has_sibling = siblings.into_iter().any(|(ix, _)| !change.removed.contains(&ix));
             if line.parent.is_some() && !has_sibling {
-                return Err(PatchRefusal::Unwritable {
+                return Err(PatchRefusal::NoForm {
                     reason: "it is the only task of its group, which would become a task: remove the group by hand",
                     span: line.item.line,
                 });
@@ -83,7 +83,7 @@ impl LineEdits<'_> {
                 .is_some_and(|parent| found[parent].item.line == before.item.line)
         });
         let Some(model) = before.filter(|_| !is_first_of_group).or(next) else {
-            return Err(PatchRefusal::Unwritable {
+            return Err(PatchRefusal::NoForm {
                 reason: "there is no task line to copy the form from",
                 span: self.source.span(),
             });
@@ -118,7 +118,7 @@ impl LineEdits<'_> {
     fn task_text(&self, model: &TaskLine, value: &PlainValue, n_after: usize) -> Result<String, PatchRefusal> {
         let place = model.item.line;
         let PlainValue::Object(members) = value else {
-            return Err(PatchRefusal::Unwritable {
+            return Err(PatchRefusal::NoForm {
                 reason: "only a task can stand here",
                 span: place,
             });
@@ -162,7 +162,7 @@ impl LineEdits<'_> {
         if let Some(about) = member("description") {
             let about = text_of(about, place)?;
             if !details::is_description(about) {
-                return Err(PatchRefusal::Unwritable {
+                return Err(PatchRefusal::NoForm {
                     reason: "a description cannot begin or end with white space, or hold control characters",
                     span: place,
                 });
@@ -171,7 +171,7 @@ impl LineEdits<'_> {
         }
         for criterion in member("criteria").map_or(Ok(Vec::new()), |list| texts_of(list, place))? {
             if self.variant != Variant::Own || !details::is_line(&criterion) {
-                return Err(PatchRefusal::Unwritable {
+                return Err(PatchRefusal::NoForm {
                     reason: "a criterion is one line of a file that planwright wrote",
                     span: place,
                 });
@@ -180,7 +180,7 @@ impl LineEdits<'_> {
         }
         let files = member("files").map_or(Ok(Vec::new()), |list| texts_of(list, place))?;
         if !files.iter().all(|file| details::is_file(file)) {
-            return Err(PatchRefusal::Unwritable {
+            return Err(PatchRefusal::NoForm {
                 reason: "the names of files stand in one line, with commas between them",
                 span: place,
             });
