@@ -5,7 +5,7 @@
 //! use planwright_core::text::SourceText;
 //!
 //! let names: Vec<_> = DIALECTS.iter().map(|dialect| dialect.name()).collect();
-//! assert_eq!(names, ["opencrabs", "clido", "aimi", "task-pack", "rawko"]);
+//! assert_eq!(names, ["opencrabs", "clido", "aimi", "task-pack", "rawko", "checklist"]);
 //! let rawko = find("rawko").expect("one of them");
 //! assert!(rawko.lives_at("project/.rawko/plans/plan-1.yaml"));
 //!

@@ -70,6 +70,8 @@ pub(super) enum OddBox {
     Brackets,
     /// No space stands after the brackets.
     NoSpace,
+    /// No box at all: the beginning of a code fence or a comment that is never closed.
+    Unclosed,
 }
 
 impl Lines {
@@ -81,6 +83,8 @@ impl Lines {
             lines: Lines::default(),
             fence: None,
             is_comment: false,
+            block_start: Span::at(0),
+            block_indent: None,
             is_apart: true,
             open: false,
             section: 0,
@@ -124,6 +128,9 @@ struct Scanner<'t> {
     /// The character and the number of marks of the open code fence.
     fence: Option<(u8, usize)>,
     is_comment: bool,
+    /// Where the open fence or comment begins, and the column of the task line that holds the fence.
+    block_start: Span,
+    block_indent: Option<usize>,
     /// Whether other text stands after the last task.
     is_apart: bool,
     /// Whether the details of the last task may continue.
@@ -143,13 +150,25 @@ impl Scanner<'_> {
         if content.is_empty() {
             return;
         }
+        let column = column_of(&bytes[..n_indent]);
+        // A fence in the details of a task ends with them.
+        if self.fence.is_some()
+            && self.block_indent.is_some_and(|indent| column <= indent)
+            && fence_mark(content).is_none()
+        {
+            self.fence = None;
+        }
         if self.fence.is_some() || self.is_comment {
             self.in_block(content, span);
             return;
         }
         match content.as_bytes()[0] {
             b'`' | b'~' => {
-                if let Some(mark) = fence_mark(content) {
+                let is_inline = |mark: &&str| mark.starts_with('`') && content[mark.len()..].contains('`');
+                if let Some(mark) = fence_mark(content).filter(|mark| !is_inline(mark)) {
+                    let item = self.lines.items.last().filter(|item| self.open && column > item.indent);
+                    self.block_indent = item.map(|item| item.indent);
+                    self.block_start = span;
                     self.fence = Some((mark.as_bytes()[0], mark.len()));
                 }
             }
@@ -161,7 +180,6 @@ impl Scanner<'_> {
             }
             b'#' if self.heading(content, span) => return,
             b'-' | b'*' | b'+' | b'0'..=b'9' => {
-                let column = column_of(&bytes[..n_indent]);
                 if self.item(content, span, column) {
                     return;
                 }
@@ -171,7 +189,7 @@ impl Scanner<'_> {
             }
             _ => {}
         }
-        self.other(span, column_of(&bytes[..n_indent]));
+        self.other(span, column);
     }
 
     /// Reads a line inside a code fence or a comment.
@@ -192,6 +210,7 @@ impl Scanner<'_> {
     fn comment(&mut self, content: &str, span: Span) {
         let end = memmem::find(content.as_bytes(), b"-->");
         self.is_comment = end.is_none();
+        self.block_start = span;
         if let (Some(end), None) = (end, self.lines.marker)
             && let Some(words) = content[..end].strip_prefix(MARKER)
             && (words.is_empty() || words.starts_with([':', ' ']))
@@ -320,6 +339,9 @@ impl Scanner<'_> {
     }
 
     fn finish(mut self) -> Lines {
+        if self.fence.is_some() || self.is_comment {
+            self.lines.odd_boxes.push((self.block_start, OddBox::Unclosed));
+        }
         let is_known = |item: &Item| {
             let mark = self.text[item.mark.range()].chars().next();
             mark.is_some_and(|mark| KNOWN_MARKS.contains(&mark) || mark == '?')
@@ -437,10 +459,11 @@ mod tests {
 
     #[test]
     fn details_are_deeper_lines() {
-        let source = SourceText::new("- [ ] a\n  - one\n\n  two\n\n- [ ] b\ntext\n  - [ ] c\n    ```\nx\n    ```\n");
+        let source =
+            SourceText::new("- [ ] a\n  - one\n\n  two\n\n- [ ] b\ntext\n  - [ ] c\n    ```\n    x\n    ```\n");
         let lines = Lines::read(&source);
         let details: Vec<&str> = lines.items.iter().map(|item| source.slice(item.details)).collect();
-        assert_eq!(details, ["  - one\n\n  two", "", "    ```\nx\n    ```"]);
+        assert_eq!(details, ["  - one\n\n  two", "", "    ```\n    x\n    ```"]);
     }
 
     #[test]

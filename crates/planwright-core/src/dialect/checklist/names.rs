@@ -1,13 +1,12 @@
-//! The names of tasks without an id: words of their text, the same wherever the line stands; and the positions of all task lines.
-
-use std::collections::HashMap;
+//! The names of tasks without an id: words of their text, and a hash of their headings, groups and text; and the positions of all task
+//! lines. A name stays the same wherever the line stands below its heading.
 
 use super::lines::Lines;
 use super::task_line::TaskLine;
 use crate::text::SourceText;
 
-/// A name is cut after about this many characters.
-const MAX_CHARS: usize = 40;
+/// A name has about this many characters before its hash.
+const MAX_CHARS: usize = 32;
 
 /// The names and positions of task lines.
 pub(super) struct TaskNames {
@@ -16,34 +15,22 @@ pub(super) struct TaskNames {
 }
 
 impl TaskNames {
-    /// Names all task lines. Equal texts are told apart by their headings, then by their order.
+    /// Names all task lines. Lines with the same headings, groups and text have the same name.
     pub(super) fn of(source: &SourceText, lines: &Lines, found: &[TaskLine]) -> Self {
-        let mut names: Vec<String> = found
-            .iter()
-            .map(|line| match line.tags.id {
-                Some(id) => source.slice(id).to_owned(),
-                None => words(source.slice(line.tags.title)),
-            })
-            .collect();
-        if found.iter().any(|line| line.tags.id.is_none()) {
-            let heading = |line: &TaskLine| {
-                let title = lines.headings.get(line.item.heading?)?.title;
-                Some(words(source.slice(title)))
-            };
-            for ix in repeated(&names, found) {
-                if let Some(heading) = heading(&found[ix]) {
-                    names[ix] = format!("{heading}/{}", names[ix]);
-                }
+        let name = |line: &TaskLine| match line.tags.id {
+            Some(_) => String::new(),
+            None => {
+                let title = source.slice(line.tags.title);
+                let place = place_hash(source, lines, found, line);
+                format!(
+                    "{}-{:05x}",
+                    words(title),
+                    (hash(title.as_bytes(), place) ^ (place >> 40)) & 0xf_ffff
+                )
             }
-            let mut n_before: HashMap<String, usize> = HashMap::new();
-            for ix in repeated(&names, found) {
-                let n = n_before.entry(names[ix].clone()).or_insert(0);
-                *n += 1;
-                names[ix] = format!("{}#{n}", names[ix]);
-            }
-        }
+        };
         TaskNames {
-            names,
+            names: found.iter().map(name).collect(),
             positions: positions(found),
         }
     }
@@ -59,14 +46,22 @@ impl TaskNames {
     }
 }
 
-/// Returns the task lines without an id whose name another line has.
-fn repeated(names: &[String], found: &[TaskLine]) -> Vec<usize> {
-    let mut counts: HashMap<&str, usize> = HashMap::with_capacity(names.len());
-    for name in names {
-        *counts.entry(name).or_insert(0) += 1;
+/// Returns a hash of the headings and groups around a line.
+fn place_hash(source: &SourceText, lines: &Lines, found: &[TaskLine], line: &TaskLine) -> u64 {
+    let mut value = SEED;
+    let mut heading = line.item.heading;
+    while let Some(own) = heading.and_then(|heading| lines.headings.get(heading)) {
+        if own.level > 1 {
+            value = hash(source.slice(own.title).as_bytes(), value);
+        }
+        heading = own.parent;
     }
-    let is_repeated = |ix: &usize| found[*ix].tags.id.is_none() && counts[names[*ix].as_str()] > 1;
-    (0..names.len()).filter(is_repeated).collect()
+    let mut around = line.parent;
+    while let Some(group) = around.and_then(|parent| found.get(parent)) {
+        value = hash(source.slice(group.tags.title).as_bytes(), value ^ 1);
+        around = group.parent;
+    }
+    value
 }
 
 fn positions(found: &[TaskLine]) -> Vec<String> {
@@ -88,41 +83,35 @@ fn positions(found: &[TaskLine]) -> Vec<String> {
     positions
 }
 
-/// Returns the letters and digits of a text in lower case, with hyphens between the words. A long text is cut, and told apart by a hash.
+/// Returns the first letters and digits of a text in lower case, with hyphens between the words.
 fn words(text: &str) -> String {
     let mut out = String::new();
     let mut n_chars = 0;
-    let mut is_cut = false;
     for word in text
         .split(|c: char| !c.is_alphanumeric())
         .filter(|word| !word.is_empty())
     {
         let n_word = word.chars().count();
         if n_chars > 0 && n_chars + n_word + 1 > MAX_CHARS {
-            is_cut = true;
             break;
         }
         if n_chars > 0 {
             out.push('-');
         }
-        is_cut = n_word > MAX_CHARS;
         out.extend(word.chars().take(MAX_CHARS).flat_map(char::to_lowercase));
         n_chars += n_word + 1;
-        if is_cut {
-            break;
-        }
     }
-    let is_number = out.chars().all(|c| c.is_ascii_digit() || c == '-');
-    if is_cut || is_number {
-        let lead = if is_number { "task-" } else { "" };
-        return format!("{lead}{out}-{:04x}", hash(text) as u16).replace("--", "-");
+    match out.is_empty() {
+        true => "task".to_owned(),
+        false => out,
     }
-    out
 }
 
-fn hash(text: &str) -> u64 {
-    text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+const SEED: u64 = 0xcbf2_9ce4_8422_2325;
+
+fn hash(bytes: &[u8], seed: u64) -> u64 {
+    bytes.iter().fold(seed, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
     })
 }
 
@@ -132,41 +121,49 @@ mod tests {
     use crate::dialect::checklist::task_line::task_lines;
     use crate::dialect::checklist::variant::Variant;
 
-    #[track_caller]
-    fn check(text: &str, expect: &[&str]) {
+    fn names_of(text: &str) -> Vec<String> {
         let source = SourceText::new(text);
         let lines = Lines::read(&source);
         let found = task_lines(&source, &lines, Variant::Plain);
         let names = TaskNames::of(&source, &lines, &found);
-        let shown = (0..found.len()).map(|ix| format!("{} {}", names.position(ix), names.name(ix)));
-        assert_eq!(shown.collect::<Vec<_>>(), expect, "{text}");
+        (0..found.len())
+            .map(|ix| format!("{} {}", names.position(ix), names.name(ix)))
+            .collect()
     }
 
     #[test]
-    fn names_are_words_of_the_text() {
-        check(
-            "- [ ] Add the `Store` type\n- [x] 实现环境检测\n- [ ] 42\n",
-            &["1 add-the-store-type", "2 实现环境检测", "3 task-42-9223"],
+    fn names_have_words_of_the_text_and_a_hash() {
+        let names = names_of("- [ ] Add the `Store` type\n- [x] 实现环境检测\n- [ ] !\n");
+        let begins = ["1 add-the-store-type-", "2 实现环境检测-", "3 task-"];
+        assert!(
+            names.iter().zip(begins).all(|(name, begin)| name.starts_with(begin)),
+            "{names:?}"
         );
-        check(
-            "- [ ] Write down everything that is known about the old format\n",
-            &["1 write-down-everything-that-is-known-e1d1"],
-        );
+        assert!(names.iter().all(|name| name.len() > 7), "{names:?}");
     }
 
     #[test]
-    fn equal_texts_are_told_apart() {
-        check(
-            "## A\n- [ ] Test\n## B\n- [ ] Test\n- [ ] Test\n- [ ] Else\n",
-            &["1 a/test", "2 b/test#1", "3 b/test#2", "4 else"],
-        );
+    fn different_places_and_texts_have_different_names() {
+        let names =
+            names_of("- [ ] Fix C\n- [ ] Fix C++\n- [ ] a\n  - [ ] Fix C\n## A\n- [ ] Fix C\n## B\n- [ ] Fix C\n");
+        let mut bare: Vec<&str> = names.iter().filter_map(|name| Some(name.split_once(' ')?.1)).collect();
+        bare.sort_unstable();
+        bare.dedup();
+        assert_eq!(bare.len(), names.len(), "{names:?}");
+    }
+
+    #[test]
+    fn a_name_does_not_depend_on_other_lines() {
+        let name = |text: &str, ix: usize| names_of(text)[ix].split_once(' ').map(|(_, name)| name.to_owned());
+        let text = "## A\n- [ ] one\n- [ ] two\n";
+        assert_eq!(name(text, 1), name("## A\n- [ ] two\n- [ ] two\n- [ ] one\n", 0));
+        assert_ne!(name(text, 1), name("## B\n- [ ] two\n", 0));
     }
 
     #[test]
     fn positions_count_within_groups() {
-        check(
-            "- [ ] a\n  - [ ] b\n  - [ ] c\n- [ ] d\n",
-            &["1 a", "1.1 b", "1.2 c", "2 d"],
-        );
+        let names = names_of("- [ ] a\n  - [ ] b\n  - [ ] c\n- [ ] d\n");
+        let positions: Vec<&str> = names.iter().filter_map(|name| Some(name.split_once(' ')?.0)).collect();
+        assert_eq!(positions, ["1", "1.1", "1.2", "2"]);
     }
 }

@@ -7,7 +7,9 @@ use super::PROFILE;
 use super::details;
 use super::lines::{Item, Lines, OddBox};
 use super::names::TaskNames;
-use super::rules::{BOX, GROUP_NUMBER, GROUP_STATE, MARK, MARKER, NO_TASK_LINE, QUALITY_LIST};
+use super::rules::{
+    BOX, DEPENDENCY, GROUP_NUMBER, GROUP_STATE, MARK, MARKER, NO_TASK_LINE, QUALITY_LIST, SAME_TEXT, UNCLOSED,
+};
 use super::statuses::{KIRO_LIFECYCLE, LIFECYCLE};
 use super::tags;
 use super::task_line::{TaskLine, task_lines};
@@ -127,6 +129,7 @@ impl ChecklistReader<'_> {
         }
         self.builder.set_hierarchy(Hierarchy::new(groups, parents, positions));
         self.set_order(order);
+        self.report_same_texts(&names);
         self.head(order);
         self.report();
     }
@@ -253,8 +256,9 @@ impl ChecklistReader<'_> {
                 .unwrap_or_default());
             add(Field::Files, FieldValue::List(builder.list(span, items)));
         }
-        let dependencies: Vec<Dependency> = line
-            .needs()
+        let needs = self.needs_with_groups(line);
+        let builder = &mut self.builder;
+        let dependencies: Vec<Dependency> = needs
             .iter()
             .map(|&span| Dependency {
                 span,
@@ -264,6 +268,8 @@ impl ChecklistReader<'_> {
                 },
             })
             .collect();
+        let is_optional = line.item.star.is_some() || self.is_in_optional_group(line);
+        let builder = &mut self.builder;
         let task_ix = builder.task(line.span(), entries, dependencies);
         let name = match id {
             Some(id) => TaskName::Id(id),
@@ -278,7 +284,28 @@ impl ChecklistReader<'_> {
         task.name = name;
         task.status = status;
         task.status_span = line.item.mark;
-        task.held = line.item.star.is_some();
+        task.held = is_optional;
+    }
+
+    /// Returns the groups around a task, from the inside out.
+    fn around<'l>(&'l self, line: &TaskLine) -> impl Iterator<Item = &'l TaskLine> {
+        let found = &self.found;
+        let first = line.parent.and_then(|parent| found.get(parent));
+        std::iter::successors(first, move |group| found.get(group.parent?))
+    }
+
+    /// Returns the dependencies of a task and of the groups around it.
+    fn needs_with_groups(&self, line: &TaskLine) -> Vec<Span> {
+        let inherited = self.around(line).flat_map(TaskLine::needs);
+        line.needs().iter().chain(inherited).copied().collect()
+    }
+
+    fn has_needs(&self, line: &TaskLine) -> bool {
+        !line.needs().is_empty() || self.around(line).any(|group| !group.needs().is_empty())
+    }
+
+    fn is_in_optional_group(&self, line: &TaskLine) -> bool {
+        self.around(line).any(|group| group.item.star.is_some())
     }
 
     /// Returns the titles of the groups around a task, from the outside in; none outside of groups.
@@ -337,7 +364,7 @@ impl ChecklistReader<'_> {
             let first_peer = *peers.entry((line.item.section, line.parent)).or_insert(stage);
             let barrier = match order {
                 Order::None => 0,
-                _ if !line.needs().is_empty() => {
+                _ if self.has_needs(line) => {
                     if order == Order::Strict {
                         0
                     } else {
@@ -393,14 +420,57 @@ impl ChecklistReader<'_> {
         }
     }
 
+    /// Reports tasks that cannot be told apart.
+    fn report_same_texts(&mut self, names: &TaskNames) {
+        let mut known: HashMap<&str, Span> = HashMap::new();
+        for (ix, line) in self
+            .found
+            .iter()
+            .enumerate()
+            .filter(|(_, line)| !line.is_group && line.tags.id.is_none())
+        {
+            let Some(first) = known.insert(names.name(ix), line.tags.title) else {
+                continue;
+            };
+            let finding = Diagnostic::new(
+                &SAME_TEXT,
+                line.tags.title,
+                "another task has the same text and headings",
+            )
+            .with_related(first, "it is here")
+            .with_help("say in one of them what distinguishes it, or give both an id");
+            push_bounded(&mut self.diagnostics, || finding);
+        }
+    }
+
+    /// Reports what looks like dependencies and is not read.
+    fn report_dependency(&mut self, line: &TaskLine) {
+        let Some(span) = tags::unread_needs(self.source, line.tags.title, self.variant) else {
+            return;
+        };
+        let finding = Diagnostic::new(&DEPENDENCY, span, "this looks like dependencies, and is not read")
+            .with_help("write them once, at the end of the line, with commas: (needs T1, T2)");
+        push_bounded(&mut self.diagnostics, || finding);
+    }
+
     /// Reports what is odd about boxes, groups and numbers.
     fn report(&mut self) {
+        for ix in 0..self.found.len() {
+            let line = self.found[ix].clone();
+            self.report_dependency(&line);
+        }
         for (span, odd) in &self.lines.odd_boxes {
             let (message, help) = match odd {
                 OddBox::NoText => (
                     "a box without text is no task",
                     "write what to do after it, or remove the line",
                 ),
+                OddBox::Unclosed => {
+                    let message = "this is never closed: no box below it is read";
+                    let finding = Diagnostic::new(&UNCLOSED, *span, message).with_help("close it, or remove it");
+                    push_bounded(&mut self.diagnostics, || finding);
+                    continue;
+                }
                 OddBox::NoSpace => (
                     "this is no task: a space must stand after the box",
                     "write a space after `]`",

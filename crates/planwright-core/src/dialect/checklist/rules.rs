@@ -38,4 +38,19 @@ rules! {
         "The marker line may say `explicit dependencies`, and `order` with `strict`, `phases` or `none`.",
         "<!-- planwright: order serial -->",
         "<!-- planwright: order strict -->";
+    SAME_TEXT = "checklist-same-text", Error,
+        "Two tasks without ids have the same headings, groups and text.",
+        "A task without an id is known by its text: a state that planwright keeps for one of them could go to the other when lines move. Say what distinguishes them.",
+        "- [ ] Add tests\n- [ ] Add tests",
+        "- [ ] Add tests of the reader\n- [ ] Add tests of the writer";
+    DEPENDENCY = "checklist-dependency", Warning,
+        "Parentheses that look like dependencies are not read.",
+        "The dependencies of a task stand once, at the end of its line, with commas between the ids: `(needs T1, T2)`, or `(depends on T001)` in spec-kit's files.",
+        "- [ ] T2: Answer (needs T1) with 429",
+        "- [ ] T2: Answer with 429 (needs T1)";
+    UNCLOSED = "checklist-unclosed", Warning,
+        "A code fence or a comment is never closed.",
+        "Boxes in it are no tasks, so everything below it is not read.",
+        "```\n- [ ] Add the store",
+        "```\n```\n- [ ] Add the store";
 }

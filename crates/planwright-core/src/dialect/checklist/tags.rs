@@ -184,7 +184,12 @@ fn needs_at_end(text: &str, variant: Variant) -> Option<(usize, Vec<(usize, usiz
     let n_word = word.map(|word| word.len()).max()?;
     let mut items = Vec::new();
     let mut at = open + 1 + n_word;
-    for part in text[at..inner_end].split(',') {
+    let separator = if text[at..inner_end].contains(',') {
+        ","
+    } else {
+        " and "
+    };
+    for part in text[at..inner_end].split(separator) {
         let lead = part.len() - part.trim_start().len();
         let mut item = part.trim();
         let mut start = at + lead;
@@ -192,13 +197,28 @@ fn needs_at_end(text: &str, variant: Variant) -> Option<(usize, Vec<(usize, usiz
             start += item.len() - rest.trim_start().len();
             item = rest.trim_start();
         }
-        at += part.len() + 1;
+        at += part.len() + separator.len();
         if item.is_empty() || (variant != Variant::Own && !looks_like_id(item)) || item.contains(['(', ')']) {
             return None;
         }
         items.push((start, start + item.len()));
     }
     Some((open, items))
+}
+
+/// Returns the place of parentheses in a title that begin like dependencies.
+pub(super) fn unread_needs(source: &SourceText, title: Span, variant: Variant) -> Option<Span> {
+    let text = source.slice(title);
+    let lower = text.to_ascii_lowercase();
+    let words: &[&str] = match variant {
+        Variant::Own => &["(needs ", "(depends on "],
+        _ => &["(needs ", "(depends on t0", "(depends on us-"],
+    };
+    let found = words.iter().filter_map(|word| lower.find(word)).min()?;
+    let is_escaped = text[..found].ends_with('\\');
+    let end = text[found..].find(')').map_or(text.len(), |at| found + at + 1);
+    let names_one = variant == Variant::Own || text[found..end].bytes().any(|byte| byte.is_ascii_digit());
+    (!is_escaped && names_one).then(|| span_in(title, found, end))
 }
 
 /// Returns the offset of the parenthesis of dependencies at the end of a text, with the backslashes before it.
