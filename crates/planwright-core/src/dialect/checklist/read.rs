@@ -350,7 +350,7 @@ impl ChecklistReader<'_> {
         let leaves: Vec<&TaskLine> = self.found.iter().filter(|line| !line.is_group).collect();
         let has_marks = leaves.iter().any(|line| line.tags.parallel.is_some());
         let has_needs = leaves.iter().any(|line| !line.needs().is_empty());
-        let is_parallel = has_marks || has_needs || order == Order::None || (order == Order::Phases && !has_marks);
+        let is_parallel = has_marks || has_needs || order != Order::Strict;
         self.builder.plan().slots = Slots::Fixed(if is_parallel { PARALLEL_SLOTS } else { 1 });
         if order == Order::None {
             return;
