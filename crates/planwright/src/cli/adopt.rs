@@ -14,8 +14,8 @@ use super::{Exit, Output, Result};
 #[command(after_help = "\
 Examples:
   planwright adopt TODO.md
-  planwright adopt TODO.md --order phases     tasks below one heading may run at the same time
-  planwright adopt TODO.md --diff             look at it first")]
+  planwright adopt TODO.md --order phases   headings one after another
+  planwright adopt TODO.md --diff           look at it first")]
 pub(crate) struct Args {
     /// The checklist.
     #[arg(value_name = "FILE", value_parser = NonEmpty::new())]
