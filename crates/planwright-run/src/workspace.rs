@@ -1,7 +1,6 @@
 //! Workspaces: their roots, the plans in them, and facts from the disk that a plan needs.
 
 use std::collections::{HashMap, HashSet};
-use std::fs::File;
 use std::io::Read as _;
 use std::path::{Component, Path, PathBuf};
 
@@ -11,7 +10,7 @@ use planwright_core::dialect::{DIALECTS, Dialect, DiskFacts, DiskLookup, Questio
 use planwright_core::text::SourceText;
 use toml::de::DeTable;
 
-use crate::files::read_file;
+use crate::files::{open_to_read, read_file, read_text};
 use crate::layout::{ARCHIVE, CONFIG_FILE, STATE_FOLDER, origin_of};
 use crate::store::{LoadError, load};
 
@@ -104,7 +103,7 @@ fn plans_at(root: &Path, places: impl Fn(&dyn Dialect) -> &'static [&'static str
 
 /// Returns the existing files that `plan.files` of the project's configuration names. Errors in it are reported elsewhere.
 fn configured_plans(root: &Path) -> Vec<PathBuf> {
-    let text = std::fs::read_to_string(root.join(CONFIG_FILE)).unwrap_or_default();
+    let text = read_text(root.join(CONFIG_FILE)).unwrap_or_default();
     let parsed = DeTable::parse(&text).ok();
     let files = parsed.as_ref().and_then(|table| {
         let plan = table.get_ref().get("plan")?.get_ref().as_table()?;
@@ -149,7 +148,7 @@ pub fn is_searched(relative: &Path) -> bool {
 
 fn is_marked(path: &Path) -> bool {
     let mut beginning = Vec::new();
-    let read = File::open(path).and_then(|file| file.take(BEGINNING).read_to_end(&mut beginning));
+    let read = open_to_read(path).and_then(|file| file.take(BEGINNING).read_to_end(&mut beginning));
     let text = String::from_utf8_lossy(&beginning);
     read.is_ok() && DIALECTS.iter().any(|dialect| dialect.is_marked(&text))
 }

@@ -7,6 +7,7 @@ use super::super::writer::{
     take_title_and_body, task_ids, text,
 };
 use super::details;
+use super::ids;
 use super::tags::{self, NEEDS};
 use super::variant::EXPLICIT;
 use crate::document::patch::PlainValue;
@@ -34,7 +35,7 @@ const MAX_ID_CHARS: usize = 24;
 impl DialectWriter for ChecklistWriter {
     fn compose(&self, draft: &mut PlanDraft, _id_source: &mut IdSource<'_>, report: &mut WriterReport) -> Composed {
         let is_number = |id: &str| id.bytes().all(|byte| byte.is_ascii_digit());
-        let fits = |id: &str| tags::is_own_id(id) && id.len() <= MAX_ID_CHARS && !is_number(id);
+        let fits = |id: &str| ids::is_own_id(id) && id.len() <= MAX_ID_CHARS && !is_number(id);
         let ids = task_ids(&draft.tasks, fits, |n| format!("T{n}"));
         report_new_ids(&draft.tasks, &ids, "id", report);
         let head = head(draft, report);

@@ -7,7 +7,7 @@ use crate::text::{SourceText, Span};
 
 /// A text below a task, and the lines that hold it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Detail {
+pub(super) struct DetailText {
     /// The characters of the text, for one in a single line; otherwise its lines without indentation before the first.
     pub(super) span: Span,
     /// The whole lines, without the last line break.
@@ -28,8 +28,8 @@ pub(super) struct ListLine {
 /// The lines below a task line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Details {
-    pub(super) description: Option<Detail>,
-    pub(super) criteria: Vec<Detail>,
+    pub(super) description: Option<DetailText>,
+    pub(super) criteria: Vec<DetailText>,
     pub(super) files: Option<ListLine>,
     /// The line `_Depends: 1.2, 2.3_` of cc-sdd.
     pub(super) depends: Option<ListLine>,
@@ -92,12 +92,12 @@ pub(super) fn read(source: &SourceText, block: Span, variant: Variant) -> Detail
         if fence.is_none() && !is_blank {
             let base = *base.get_or_insert(line.indent());
             match list_line(&line, variant) {
-                Some((Listed::Files, list)) if details.files.is_none() => {
+                Some((ListPart::Files, list)) if details.files.is_none() => {
                     details.files = Some(list);
                     last = LastLine::Other;
                     continue;
                 }
-                Some((Listed::Depends, list)) if details.depends.is_none() => {
+                Some((ListPart::Depends, list)) if details.depends.is_none() => {
                     details.depends = Some(list);
                     last = LastLine::Other;
                     continue;
@@ -146,20 +146,20 @@ enum LastLine {
     Other,
 }
 
-enum Listed {
+enum ListPart {
     Files,
     Depends,
 }
 
 /// Reads a line with a list: `- files: a, b`, or `- _Depends: 1.2_`.
-fn list_line(line: &Line<'_>, variant: Variant) -> Option<(Listed, ListLine)> {
+fn list_line(line: &Line<'_>, variant: Variant) -> Option<(ListPart, ListLine)> {
     let n_bullet = bullet_len(line.content)?;
     let rest = &line.content[n_bullet..];
     let (listed, start, text) = match strip_word(rest, FILES) {
-        Some(text) => (Listed::Files, n_bullet + FILES.len(), text.trim_end()),
+        Some(text) => (ListPart::Files, n_bullet + FILES.len(), text.trim_end()),
         None if variant == Variant::Kiro => {
             let text = rest.trim_end().strip_prefix("_Depends:")?.strip_suffix('_')?;
-            (Listed::Depends, n_bullet + "_Depends:".len(), text)
+            (ListPart::Depends, n_bullet + "_Depends:".len(), text)
         }
         None => return None,
     };
@@ -182,10 +182,10 @@ fn strip_word<'t>(text: &'t str, word: &str) -> Option<&'t str> {
     head.eq_ignore_ascii_case(word).then(|| &text[word.len()..])
 }
 
-fn criterion(line: &Line<'_>, n_bullet: usize) -> Detail {
+fn criterion(line: &Line<'_>, n_bullet: usize) -> DetailText {
     let start = line.content_start + n_bullet;
     let text = line.content[n_bullet..].trim_end();
-    Detail {
+    DetailText {
         span: Span::new(start, start + text.len()),
         lines: line.span(),
         text: unescaped(text).to_owned(),
@@ -206,7 +206,7 @@ fn is_special(text: &str) -> bool {
 }
 
 /// Joins lines of a description, without their common indentation and the marks of a quote.
-fn joined(lines: &[Line<'_>]) -> Option<Detail> {
+fn joined(lines: &[Line<'_>]) -> Option<DetailText> {
     let n_lines = lines.iter().rposition(|line| !line.content.trim_end().is_empty())? + 1;
     let lines = &lines[..n_lines];
     let (first, last) = (lines.first()?, lines.last()?);
@@ -226,7 +226,7 @@ fn joined(lines: &[Line<'_>]) -> Option<Detail> {
             text.push_str(line.content.trim_end());
         }
     }
-    Some(Detail {
+    Some(DetailText {
         span: Span::new(first.content_start, last.end()),
         lines: Span::new(first.start, last.end()),
         text,
@@ -234,7 +234,7 @@ fn joined(lines: &[Line<'_>]) -> Option<Detail> {
 }
 
 /// Reads an introduction: the text before the first task.
-pub(super) fn introduction(source: &SourceText, span: Span) -> Option<Detail> {
+pub(super) fn introduction(source: &SourceText, span: Span) -> Option<DetailText> {
     let lines: Vec<Line<'_>> = lines_of(source, span).collect();
     joined(&lines)
 }

@@ -16,7 +16,7 @@ const MARKER: &str = "<!-- planwright";
 
 /// A task line and the lines below it that belong to it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Item {
+pub(super) struct BoxItem {
     /// The line from its first character to its last, without indentation.
     pub(super) line: Span,
     /// The column of its bullet.
@@ -51,7 +51,7 @@ pub(super) struct HeadingLine {
 /// The lines of a text that matter for a plan.
 #[derive(Debug, Default)]
 pub(super) struct Lines {
-    pub(super) items: Vec<Item>,
+    pub(super) items: Vec<BoxItem>,
     pub(super) headings: Vec<HeadingLine>,
     /// The words of the marker line.
     pub(super) marker: Option<Span>,
@@ -295,7 +295,7 @@ impl Scanner<'_> {
             return false;
         }
         let end = span.end as usize;
-        self.lines.items.push(Item {
+        self.lines.items.push(BoxItem {
             line: span,
             indent,
             mark: Span::new(mark_at, mark_at + mark.len_utf8()),
@@ -342,16 +342,16 @@ impl Scanner<'_> {
         if self.fence.is_some() || self.is_comment {
             self.lines.odd_boxes.push((self.block_start, OddBox::Unclosed));
         }
-        let is_known = |item: &Item| {
+        let is_known = |item: &BoxItem| {
             let mark = self.text[item.mark.range()].chars().next();
             mark.is_some_and(|mark| KNOWN_MARKS.contains(&mark) || mark == '?')
         };
         let items = &self.lines.items;
         if !items.iter().all(is_known) {
-            let is_neighbour = |item: &Item, other: Option<&Item>, is_apart: bool| {
+            let is_neighbour = |item: &BoxItem, other: Option<&BoxItem>, is_apart: bool| {
                 !is_apart && other.is_some_and(|other| other.indent == item.indent && is_known(other))
             };
-            let is_box = |(ix, item): (usize, &Item)| {
+            let is_box = |(ix, item): (usize, &BoxItem)| {
                 let before = ix.checked_sub(1).and_then(|ix| items.get(ix));
                 let next = items.get(ix + 1);
                 let is_label = &self.text[item.mark.range()] == "P";

@@ -4,6 +4,7 @@ mod adopt;
 mod compose;
 mod details;
 mod fields;
+mod ids;
 mod lines;
 mod names;
 mod notation;

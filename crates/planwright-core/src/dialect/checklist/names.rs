@@ -2,22 +2,22 @@
 //! lines. A name stays the same wherever the line stands below its heading.
 
 use super::lines::Lines;
-use super::task_line::TaskLine;
+use super::task_line::TaggedLine;
 use crate::text::SourceText;
 
 /// A name has about this many characters before its hash.
 const MAX_CHARS: usize = 32;
 
 /// The names and positions of task lines.
-pub(super) struct TaskNames {
+pub(super) struct ChecklistNames {
     names: Vec<String>,
     positions: Vec<String>,
 }
 
-impl TaskNames {
+impl ChecklistNames {
     /// Names all task lines. Lines with the same headings, groups and text have the same name.
-    pub(super) fn of(source: &SourceText, lines: &Lines, found: &[TaskLine]) -> Self {
-        let name = |line: &TaskLine| match line.tags.id {
+    pub(super) fn of(source: &SourceText, lines: &Lines, found: &[TaggedLine]) -> Self {
+        let name = |line: &TaggedLine| match line.tags.id {
             Some(_) => String::new(),
             None => {
                 let title = source.slice(line.tags.title);
@@ -29,7 +29,7 @@ impl TaskNames {
                 )
             }
         };
-        TaskNames {
+        ChecklistNames {
             names: found.iter().map(name).collect(),
             positions: positions(found),
         }
@@ -47,7 +47,7 @@ impl TaskNames {
 }
 
 /// Returns a hash of the headings and groups around a line.
-fn place_hash(source: &SourceText, lines: &Lines, found: &[TaskLine], line: &TaskLine) -> u64 {
+fn place_hash(source: &SourceText, lines: &Lines, found: &[TaggedLine], line: &TaggedLine) -> u64 {
     let mut value = SEED;
     let mut heading = line.item.heading;
     while let Some(own) = heading.and_then(|heading| lines.headings.get(heading)) {
@@ -64,7 +64,7 @@ fn place_hash(source: &SourceText, lines: &Lines, found: &[TaskLine], line: &Tas
     value
 }
 
-fn positions(found: &[TaskLine]) -> Vec<String> {
+fn positions(found: &[TaggedLine]) -> Vec<String> {
     let mut n_children = vec![0usize; found.len()];
     let mut n_top = 0;
     let mut positions: Vec<String> = Vec::with_capacity(found.len());
@@ -125,7 +125,7 @@ mod tests {
         let source = SourceText::new(text);
         let lines = Lines::read(&source);
         let found = task_lines(&source, &lines, Variant::Plain);
-        let names = TaskNames::of(&source, &lines, &found);
+        let names = ChecklistNames::of(&source, &lines, &found);
         (0..found.len())
             .map(|ix| format!("{} {}", names.position(ix), names.name(ix)))
             .collect()

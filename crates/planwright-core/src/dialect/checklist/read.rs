@@ -5,14 +5,15 @@ use std::collections::HashMap;
 use super::super::{DialectInput, PlanReading};
 use super::PROFILE;
 use super::details;
-use super::lines::{Item, Lines, OddBox};
-use super::names::TaskNames;
+use super::ids;
+use super::lines::{BoxItem, Lines, OddBox};
+use super::names::ChecklistNames;
 use super::rules::{
     BOX, DEPENDENCY, GROUP_NUMBER, GROUP_STATE, MARK, MARKER, NO_TASK_LINE, QUALITY_LIST, SAME_TEXT, UNCLOSED,
 };
 use super::statuses::{KIRO_LIFECYCLE, LIFECYCLE};
 use super::tags;
-use super::task_line::{TaskLine, task_lines};
+use super::task_line::{TaggedLine, task_lines};
 use super::variant::{EXPLICIT, Marker, Order, Variant};
 use crate::diagnostic::{Diagnostic, Replacement, push_bounded};
 use crate::plan::{
@@ -61,7 +62,7 @@ pub(super) fn read(input: &DialectInput<'_>) -> PlanReading {
 /// Returns why a text is no plan.
 fn refusal(source: &SourceText, lines: &Lines, path: Option<&str>) -> Option<Diagnostic> {
     let title = lines.title().map_or("", |title| source.slice(title)).to_lowercase();
-    let is_question = |item: &Item| source.slice(item.text).starts_with("CHK0");
+    let is_question = |item: &BoxItem| source.slice(item.text).starts_with("CHK0");
     let is_quality = path.is_some_and(|path| format!("/{path}").contains("/checklists/") && path.contains("specs/"))
         || title.contains("quality checklist")
         || lines.items.first().is_some_and(is_question);
@@ -88,7 +89,7 @@ struct ChecklistReader<'s> {
     source: &'s SourceText,
     variant: Variant,
     lines: Lines,
-    found: Vec<TaskLine>,
+    found: Vec<TaggedLine>,
     builder: PlanBuilder,
     diagnostics: Vec<Diagnostic>,
     /// For each task line, its index among the tasks, or among the groups.
@@ -99,7 +100,7 @@ struct ChecklistReader<'s> {
 impl ChecklistReader<'_> {
     fn read(&mut self, order: Option<&str>) {
         self.number();
-        let names = TaskNames::of(self.source, &self.lines, &self.found);
+        let names = ChecklistNames::of(self.source, &self.lines, &self.found);
         let order = self.order(order);
         let sections = self.sections();
         let group_ids = self.group_ids();
@@ -184,8 +185,8 @@ impl ChecklistReader<'_> {
 
     fn task(
         &mut self,
-        line: &TaskLine,
-        names: &TaskNames,
+        line: &TaggedLine,
+        names: &ChecklistNames,
         ix: usize,
         sections: &[Option<Text>],
         group_ids: &HashMap<String, u32>,
@@ -288,28 +289,28 @@ impl ChecklistReader<'_> {
     }
 
     /// Returns the groups around a task, from the inside out.
-    fn around<'l>(&'l self, line: &TaskLine) -> impl Iterator<Item = &'l TaskLine> {
+    fn around<'l>(&'l self, line: &TaggedLine) -> impl Iterator<Item = &'l TaggedLine> {
         let found = &self.found;
         let first = line.parent.and_then(|parent| found.get(parent));
         std::iter::successors(first, move |group| found.get(group.parent?))
     }
 
     /// Returns the dependencies of a task and of the groups around it.
-    fn needs_with_groups(&self, line: &TaskLine) -> Vec<Span> {
-        let inherited = self.around(line).flat_map(TaskLine::needs);
+    fn needs_with_groups(&self, line: &TaggedLine) -> Vec<Span> {
+        let inherited = self.around(line).flat_map(TaggedLine::needs);
         line.needs().iter().chain(inherited).copied().collect()
     }
 
-    fn has_needs(&self, line: &TaskLine) -> bool {
+    fn has_needs(&self, line: &TaggedLine) -> bool {
         !line.needs().is_empty() || self.around(line).any(|group| !group.needs().is_empty())
     }
 
-    fn is_in_optional_group(&self, line: &TaskLine) -> bool {
+    fn is_in_optional_group(&self, line: &TaggedLine) -> bool {
         self.around(line).any(|group| group.item.star.is_some())
     }
 
     /// Returns the titles of the groups around a task, from the outside in; none outside of groups.
-    fn groups_around(&self, line: &TaskLine) -> Option<String> {
+    fn groups_around(&self, line: &TaggedLine) -> Option<String> {
         let mut titles = Vec::new();
         let mut around = line.parent;
         while let Some(group) = around.and_then(|parent| self.found.get(parent)) {
@@ -347,7 +348,7 @@ impl ChecklistReader<'_> {
 
     /// Gives every task its stage, and the one that it waits for.
     fn set_order(&mut self, order: Order) {
-        let leaves: Vec<&TaskLine> = self.found.iter().filter(|line| !line.is_group).collect();
+        let leaves: Vec<&TaggedLine> = self.found.iter().filter(|line| !line.is_group).collect();
         let has_marks = leaves.iter().any(|line| line.tags.parallel.is_some());
         let has_needs = leaves.iter().any(|line| !line.needs().is_empty());
         let is_parallel = has_marks || has_needs || order != Order::Strict;
@@ -382,7 +383,7 @@ impl ChecklistReader<'_> {
     }
 
     /// Returns what makes a phase: the heading of the second level, or the outermost group; checkpoints divide phases.
-    fn phase_of(&self, line: &TaskLine) -> (Option<usize>, u32) {
+    fn phase_of(&self, line: &TaggedLine) -> (Option<usize>, u32) {
         let headings = &self.lines.headings;
         let above = |heading: &usize| headings[*heading].parent;
         let mut around = std::iter::successors(line.item.heading, above);
@@ -421,7 +422,7 @@ impl ChecklistReader<'_> {
     }
 
     /// Reports tasks that cannot be told apart.
-    fn report_same_texts(&mut self, names: &TaskNames) {
+    fn report_same_texts(&mut self, names: &ChecklistNames) {
         let mut known: HashMap<&str, Span> = HashMap::new();
         for (ix, line) in self
             .found
@@ -444,7 +445,7 @@ impl ChecklistReader<'_> {
     }
 
     /// Reports what looks like dependencies and is not read.
-    fn report_dependency(&mut self, line: &TaskLine) {
+    fn report_dependency(&mut self, line: &TaggedLine) {
         let Some(span) = tags::unread_needs(self.source, line.tags.title, self.variant) else {
             return;
         };
@@ -505,7 +506,7 @@ impl ChecklistReader<'_> {
         }
     }
 
-    fn wrong_number(&self, line: &TaskLine) -> Option<Diagnostic> {
+    fn wrong_number(&self, line: &TaggedLine) -> Option<Diagnostic> {
         if !self.variant.is_numbered() {
             return None;
         }
@@ -513,7 +514,7 @@ impl ChecklistReader<'_> {
         let own = self.source.slice(id).split('.').next()?;
         let is_heading_numbered = |heading: usize| {
             let title = self.source.slice(self.lines.headings[heading].title);
-            Some(&title[..tags::number_id(title)?])
+            Some(&title[..ids::number_id(title)?])
         };
         let heading = line.item.heading.filter(|_| self.variant == Variant::OpenSpec);
         let parent = line

@@ -1,5 +1,6 @@
 //! The parts of a task line after its box: id, tags, title, dependencies. Does not know other lines.
 
+use super::ids;
 use super::variant::Variant;
 use crate::text::{SourceText, Span};
 
@@ -43,8 +44,8 @@ pub(super) fn read(source: &SourceText, text: Span, variant: Variant) -> Tags {
         while let Some((tag, len)) = tag_at(&all[at..]) {
             let span = span_in(text, at, at + len);
             match tag {
-                Tag::Parallel if parallel.is_none() => parallel = Some(span),
-                Tag::Story if story.is_none() && variant == Variant::SpecKit => {
+                TagKind::Parallel if parallel.is_none() => parallel = Some(span),
+                TagKind::Story if story.is_none() && variant == Variant::SpecKit => {
                     story = Some(span_in(text, at + 1, at + len - 1))
                 }
                 _ => break,
@@ -79,9 +80,9 @@ fn span_in(text: Span, start: usize, end: usize) -> Span {
 /// Returns the start and end of the id, and where the rest begins; none for a text that is only an id.
 fn id_len(text: &str, variant: Variant) -> Option<(usize, usize, usize)> {
     let (start, n_id) = match variant {
-        Variant::Own => (0, own_id(text)?),
-        Variant::SpecKit => (0, spec_kit_id(text)?),
-        Variant::OpenSpec | Variant::Kiro => (0, number_id(text)?),
+        Variant::Own => (0, ids::own_id(text)?),
+        Variant::SpecKit => (0, ids::spec_kit_id(text)?),
+        Variant::OpenSpec | Variant::Kiro => (0, ids::number_id(text)?),
         Variant::Plain => return None,
     };
     let rest = &text[start + n_id..];
@@ -89,82 +90,22 @@ fn id_len(text: &str, variant: Variant) -> Option<(usize, usize, usize)> {
     (!rest.is_empty()).then_some((start, start + n_id, text.len() - rest.len()))
 }
 
-/// Returns the length of an id in planwright's own files: it ends with a colon and a space.
-pub(super) fn own_id(text: &str) -> Option<usize> {
-    let end = text.find(':')?;
-    (is_own_id(&text[..end]) && text[end + 1..].starts_with([' ', '\t'])).then_some(end)
-}
-
-/// Returns whether a text begins with an id of letters and a number, and a colon: `T3: Add it`.
-pub(super) fn has_own_number(text: &str) -> bool {
-    let id = own_id(text).map_or("", |len| &text[..len]);
-    let n_letters = id.bytes().take_while(u8::is_ascii_uppercase).count();
-    let number = id[n_letters..].trim_start_matches('-');
-    (1..=4).contains(&n_letters) && !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
-}
-
-/// Returns whether a text can be an id in planwright's own files.
-pub(super) fn is_own_id(id: &str) -> bool {
-    let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '/' | '#');
-    id.len() <= 120 && id.starts_with(char::is_alphanumeric) && id.chars().all(is_part)
-}
-
-/// Returns the length of spec-kit's id at the start of a text: `T001`, `T012a`.
-pub(super) fn spec_kit_id(text: &str) -> Option<usize> {
-    let rest = text.strip_prefix('T')?;
-    let n_digits = rest.bytes().take_while(u8::is_ascii_digit).count();
-    let letter = usize::from(rest[n_digits..].starts_with(|c: char| c.is_ascii_lowercase()));
-    let n_id = 1 + n_digits + letter;
-    (n_digits >= 3 && ends_word(&text[n_id..])).then_some(n_id)
-}
-
-/// Returns the length of a number at the start of a text, without a dot after it: `2` in `2. Store`, `2.1`.
-pub(super) fn number_id(text: &str) -> Option<usize> {
-    let bytes = text.as_bytes();
-    let mut n_id = 0;
-    loop {
-        let n_digits = bytes[n_id..].iter().take_while(|byte| byte.is_ascii_digit()).count();
-        if n_digits == 0 || n_digits > 9 {
-            return None;
-        }
-        n_id += n_digits;
-        let goes_on = bytes.get(n_id) == Some(&b'.') && bytes.get(n_id + 1).is_some_and(u8::is_ascii_digit);
-        if !goes_on {
-            break;
-        }
-        n_id += 1;
-    }
-    let is_whole = !text[..n_id].contains('.');
-    n_id += text[n_id..].bytes().take(2).take_while(u8::is_ascii_alphabetic).count();
-    let rest = &text[n_id..];
-    // A whole number may count something: `3 tests fail`.
-    let ends = match rest.strip_prefix('.') {
-        Some(rest) => rest.starts_with([' ', '\t']),
-        None => !is_whole && ends_word(rest),
-    };
-    ends.then_some(n_id)
-}
-
-fn ends_word(rest: &str) -> bool {
-    rest.is_empty() || rest.starts_with([' ', '\t', ':'])
-}
-
-enum Tag {
+enum TagKind {
     Parallel,
     Story,
 }
 
 /// Returns the tag at the start of a text, and its length.
-fn tag_at(text: &str) -> Option<(Tag, usize)> {
+fn tag_at(text: &str) -> Option<(TagKind, usize)> {
     for parallel in ["[P]", "(P)"] {
         if text.starts_with(parallel) && (text.len() == 3 || text[3..].starts_with([' ', '\t'])) {
-            return Some((Tag::Parallel, 3));
+            return Some((TagKind::Parallel, 3));
         }
     }
     let inner = text.strip_prefix("[US")?;
     let n_digits = inner.bytes().take_while(u8::is_ascii_digit).count();
     let len = 3 + n_digits + 1;
-    (n_digits > 0 && inner[n_digits..].starts_with(']')).then_some((Tag::Story, len))
+    (n_digits > 0 && inner[n_digits..].starts_with(']')).then_some((TagKind::Story, len))
 }
 
 /// Returns the start of the dependencies at the end of a text, and the start and end of each.
@@ -234,7 +175,7 @@ fn dependency_like_end(text: &str) -> Option<(usize, usize)> {
 fn id_like_start(text: &str) -> Option<(usize, usize)> {
     let colon = text.find(':')?;
     let word = text[..colon].trim_end_matches('\\');
-    (is_own_id(word) && text[colon + 1..].starts_with([' ', '\t'])).then_some((colon, colon - word.len()))
+    (ids::is_own_id(word) && text[colon + 1..].starts_with([' ', '\t'])).then_some((colon, colon - word.len()))
 }
 
 /// Returns a title without the backslashes that keep its ends from being read as an id or as dependencies; none if it has none.

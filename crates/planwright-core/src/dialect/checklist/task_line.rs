@@ -3,15 +3,15 @@
 use std::collections::HashMap;
 
 use super::details::{self, Details};
-use super::lines::{Item, Lines, MAX_DEPTH};
+use super::lines::{BoxItem, Lines, MAX_DEPTH};
 use super::tags::{self, Tags};
 use super::variant::Variant;
 use crate::text::{SourceText, Span};
 
 /// A task line with all its parts.
 #[derive(Clone, Debug)]
-pub(super) struct TaskLine {
-    pub(super) item: Item,
+pub(super) struct TaggedLine {
+    pub(super) item: BoxItem,
     pub(super) tags: Tags,
     pub(super) details: Details,
     /// The task line that it is part of.
@@ -20,7 +20,7 @@ pub(super) struct TaskLine {
     pub(super) is_group: bool,
 }
 
-impl TaskLine {
+impl TaggedLine {
     /// Returns its own lines, from the bullet to the end of its details.
     pub(super) fn span(&self) -> Span {
         self.item.line.to(self.item.details)
@@ -40,11 +40,11 @@ impl TaskLine {
 }
 
 /// Reads the parts of all task lines.
-pub(super) fn task_lines(source: &SourceText, lines: &Lines, variant: Variant) -> Vec<TaskLine> {
-    let mut found: Vec<TaskLine> = lines
+pub(super) fn task_lines(source: &SourceText, lines: &Lines, variant: Variant) -> Vec<TaggedLine> {
+    let mut found: Vec<TaggedLine> = lines
         .items
         .iter()
-        .map(|item| TaskLine {
+        .map(|item| TaggedLine {
             item: *item,
             tags: tags::read(source, item.text, variant),
             details: details::read(source, item.details, variant),

@@ -1,7 +1,7 @@
 //! The variants of checklists: how each writes ids, marks and dependencies. Decides by the marker line, the path and the content.
 
-use super::lines::{Item, Lines};
-use super::tags;
+use super::ids;
+use super::lines::{BoxItem, Lines};
 use crate::text::{SourceText, Span};
 
 /// Who writes the file, and so what its lines mean.
@@ -62,13 +62,13 @@ impl Variant {
             ids.count()
         };
         let (n_spec_kit, n_numbered) = (
-            count(|text| tags::spec_kit_id(text).is_some()),
-            count(|text| tags::number_id(text).is_some()),
+            count(|text| ids::spec_kit_id(text).is_some()),
+            count(|text| ids::number_id(text).is_some()),
         );
         if 2 * n_spec_kit > n_items {
             return Variant::SpecKit;
         }
-        if count(tags::has_own_number) == n_items {
+        if count(ids::has_own_number) == n_items {
             return Variant::Own;
         }
         let is_numbered = 2 * n_numbered > n_items;
@@ -76,7 +76,7 @@ impl Variant {
             let titles = lines.headings.iter().filter(|heading| heading.level == 2);
             titles
                 .clone()
-                .any(|heading| tags::number_id(source.slice(heading.title)).is_some())
+                .any(|heading| ids::number_id(source.slice(heading.title)).is_some())
         };
         match () {
             () if at(&["openspec", "changes"]) => Variant::OpenSpec,
@@ -96,8 +96,8 @@ fn is_in(path: &str, folders: &[&str]) -> bool {
 }
 
 /// Kiro's lists are nested by number, name the requirements of each task, and mark what may run in parallel.
-fn looks_like_kiro(source: &SourceText, items: &[Item]) -> bool {
-    let is_sign = |item: &Item| {
+fn looks_like_kiro(source: &SourceText, items: &[BoxItem]) -> bool {
+    let is_sign = |item: &BoxItem| {
         let (text, details) = (source.slice(item.text), source.slice(item.details));
         item.star.is_some() || text.contains("(P)") || details.contains("_Requirements") || is_top_level(text)
     };

@@ -1,9 +1,10 @@
 //! The edits of one task line: its box, its text, the lines below it.
 
-use super::super::details::{self, Detail};
+use super::super::details::{self, DetailText};
+use super::super::ids;
 use super::super::lines::{bullet_len, line_start};
 use super::super::tags::{self, NEEDS};
-use super::super::task_line::TaskLine;
+use super::super::task_line::TaggedLine;
 use super::super::variant::Variant;
 use crate::diagnostic::Replacement;
 use crate::document::patch::{CollectionChange, PatchRefusal, PlainValue};
@@ -43,7 +44,7 @@ impl LineEdits<'_> {
     }
 
     /// Replaces a text that is a member of a task line itself.
-    pub(super) fn set_scalar(&mut self, line: &TaskLine, key: &str, value: &PlainValue) -> Result<(), PatchRefusal> {
+    pub(super) fn set_scalar(&mut self, line: &TaggedLine, key: &str, value: &PlainValue) -> Result<(), PatchRefusal> {
         let text = text_of(value, line.item.line)?;
         match (key, line.tags.id) {
             ("status", _) => match text {
@@ -77,9 +78,9 @@ impl LineEdits<'_> {
 
     fn refuse_id(&self, id: &str, span: Span) -> Result<(), PatchRefusal> {
         let len = match self.variant {
-            Variant::Own => tags::is_own_id(id).then_some(id.len()),
-            Variant::SpecKit => tags::spec_kit_id(id),
-            Variant::OpenSpec | Variant::Kiro => tags::number_id(&format!("{id}.  ")).or_else(|| tags::number_id(id)),
+            Variant::Own => ids::is_own_id(id).then_some(id.len()),
+            Variant::SpecKit => ids::spec_kit_id(id),
+            Variant::OpenSpec | Variant::Kiro => ids::number_id(&format!("{id}.  ")).or_else(|| ids::number_id(id)),
             Variant::Plain => None,
         };
         match len == Some(id.len()) {
@@ -100,7 +101,7 @@ impl LineEdits<'_> {
     }
 
     /// Returns the indentation of the lines below a task.
-    pub(super) fn inner_indent(&self, line: &TaskLine) -> String {
+    pub(super) fn inner_indent(&self, line: &TaggedLine) -> String {
         let text = self.source.as_str();
         let start = line.item.line.start as usize;
         let outer = &text[line_start(text, start)..start];
@@ -109,7 +110,7 @@ impl LineEdits<'_> {
         format!("{outer}{}", " ".repeat(bullet))
     }
 
-    fn description(&self, text: &str, line: &TaskLine) -> Result<Vec<String>, PatchRefusal> {
+    fn description(&self, text: &str, line: &TaggedLine) -> Result<Vec<String>, PatchRefusal> {
         if !details::is_description(text) {
             return Err(no_form(
                 "a description cannot begin or end with white space, or hold control characters",
@@ -140,7 +141,7 @@ impl LineEdits<'_> {
     }
 
     /// Adds a member to a task line.
-    pub(super) fn add_member(&mut self, line: &TaskLine, key: &str, value: &PlainValue) -> Result<(), PatchRefusal> {
+    pub(super) fn add_member(&mut self, line: &TaggedLine, key: &str, value: &PlainValue) -> Result<(), PatchRefusal> {
         let end = line.item.line;
         match (key, self.variant) {
             ("id", Variant::Own) => {
@@ -176,7 +177,7 @@ impl LineEdits<'_> {
         Ok(())
     }
 
-    fn add_needs(&mut self, line: &TaskLine, needs: &[String]) -> Result<(), PatchRefusal> {
+    fn add_needs(&mut self, line: &TaggedLine, needs: &[String]) -> Result<(), PatchRefusal> {
         let list = self.needs(needs, line)?;
         match self.variant {
             Variant::Kiro => {
@@ -189,7 +190,7 @@ impl LineEdits<'_> {
     }
 
     /// Returns dependencies as the variant writes them.
-    pub(super) fn needs(&self, needs: &[String], line: &TaskLine) -> Result<String, PatchRefusal> {
+    pub(super) fn needs(&self, needs: &[String], line: &TaggedLine) -> Result<String, PatchRefusal> {
         let list = needs.join(", ");
         let is_item = |item: &String| details::is_line(item) && !item.contains([',', '(', ')']);
         if !needs.iter().all(is_item) {
@@ -206,7 +207,7 @@ impl LineEdits<'_> {
         }
     }
 
-    fn criterion(&self, text: &str, line: &TaskLine) -> Result<String, PatchRefusal> {
+    fn criterion(&self, text: &str, line: &TaggedLine) -> Result<String, PatchRefusal> {
         match details::is_line(text) {
             true => Ok(details::criterion_text(text)),
             false => Err(no_form(
@@ -216,7 +217,7 @@ impl LineEdits<'_> {
         }
     }
 
-    fn add_criteria(&mut self, line: &TaskLine, criteria: &[String]) -> Result<(), PatchRefusal> {
+    fn add_criteria(&mut self, line: &TaggedLine, criteria: &[String]) -> Result<(), PatchRefusal> {
         if criteria.is_empty() {
             return Err(no_form(
                 "an empty list cannot be written: remove the field",
@@ -238,7 +239,7 @@ impl LineEdits<'_> {
     }
 
     /// Returns the line of files, without indentation.
-    fn files(&self, files: &[String], line: &TaskLine) -> Result<String, PatchRefusal> {
+    fn files(&self, files: &[String], line: &TaggedLine) -> Result<String, PatchRefusal> {
         match !files.is_empty() && files.iter().all(|file| details::is_file(file)) {
             true => Ok(format!("- files: {}", files.join(", "))),
             false => Err(no_form(
@@ -248,14 +249,14 @@ impl LineEdits<'_> {
         }
     }
 
-    fn add_files(&mut self, line: &TaskLine, files: &[String]) -> Result<(), PatchRefusal> {
+    fn add_files(&mut self, line: &TaggedLine, files: &[String]) -> Result<(), PatchRefusal> {
         let text = format!("{}{}", self.inner_indent(line), self.files(files, line)?);
         self.insert_lines(line.span().end, &[text]);
         Ok(())
     }
 
     /// Removes a member of a task line.
-    pub(super) fn remove_member(&mut self, line: &TaskLine, key: &str) -> Result<(), PatchRefusal> {
+    pub(super) fn remove_member(&mut self, line: &TaggedLine, key: &str) -> Result<(), PatchRefusal> {
         match key {
             "needs" => self.remove_needs(line),
             "description" if !line.details.is_description_split => {
@@ -285,7 +286,7 @@ impl LineEdits<'_> {
         Ok(())
     }
 
-    fn remove_needs(&mut self, line: &TaskLine) {
+    fn remove_needs(&mut self, line: &TaggedLine) {
         if let Some((clause, _)) = &line.tags.needs {
             self.replace(Span::new(line.tags.title.end as usize, clause.end as usize), "");
         } else if let Some(depends) = &line.details.depends {
@@ -294,7 +295,7 @@ impl LineEdits<'_> {
     }
 
     /// Changes the list of dependencies.
-    pub(super) fn change_needs(&mut self, line: &TaskLine, needs: &[String]) -> Result<(), PatchRefusal> {
+    pub(super) fn change_needs(&mut self, line: &TaggedLine, needs: &[String]) -> Result<(), PatchRefusal> {
         if needs.is_empty() {
             self.remove_needs(line);
             return Ok(());
@@ -309,7 +310,7 @@ impl LineEdits<'_> {
     }
 
     /// Changes the line of files.
-    pub(super) fn change_files(&mut self, line: &TaskLine, files: &[String]) -> Result<(), PatchRefusal> {
+    pub(super) fn change_files(&mut self, line: &TaggedLine, files: &[String]) -> Result<(), PatchRefusal> {
         let Some(list) = &line.details.files else {
             return self.add_files(line, files);
         };
@@ -348,11 +349,11 @@ impl LineEdits<'_> {
     /// Adds, removes and replaces criteria.
     pub(super) fn change_criteria(
         &mut self,
-        line: &TaskLine,
+        line: &TaggedLine,
         change: Option<&CollectionChange<'_>>,
         new_texts: &[(usize, &PlainValue)],
     ) -> Result<(), PatchRefusal> {
-        let criteria: &[Detail] = &line.details.criteria;
+        let criteria: &[DetailText] = &line.details.criteria;
         for (place, value) in new_texts {
             if let Some(criterion) = criteria.get(*place) {
                 let text = self.criterion(text_of(value, criterion.span)?, line)?;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::super::details;
 use super::super::lines::{Lines, line_start};
-use super::super::task_line::{TaskLine, task_lines};
+use super::super::task_line::{TaggedLine, task_lines};
 use super::super::variant::Variant;
 use super::element::{LineEdits, text_of};
 use crate::diagnostic::Replacement;
@@ -133,7 +133,7 @@ fn set_head(
 
 fn change_element(
     edits: &mut LineEdits<'_>,
-    line: &TaskLine,
+    line: &TaggedLine,
     element: NodeRef<'_>,
     change: &ElementChange<'_>,
 ) -> Result<(), PatchRefusal> {

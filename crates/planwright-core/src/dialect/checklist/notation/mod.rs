@@ -7,7 +7,7 @@ mod new_task;
 use super::details;
 use super::lines::Lines;
 use super::tags;
-use super::task_line::{TaskLine, task_lines};
+use super::task_line::{TaggedLine, task_lines};
 use super::variant::Variant;
 use crate::diagnostic::Replacement;
 use crate::document::notation::{NodeTable, Notation};
@@ -76,7 +76,7 @@ impl Notation for ChecklistNotation {
         let source = document.source();
         let found = task_lines(source, &Lines::read(source), self.variant);
         let line_of = |span: &Span| found.iter().find(|line| line.span() == *span);
-        let places: Option<Vec<&TaskLine>> = spans.iter().map(line_of).collect();
+        let places: Option<Vec<&TaggedLine>> = spans.iter().map(line_of).collect();
         let places = places.ok_or(PatchRefusal::OutOfRange(document.extent()))?;
         let mut edits = Vec::new();
         for (place, &from) in order.iter().enumerate() {
@@ -100,7 +100,7 @@ impl Notation for ChecklistNotation {
 }
 
 impl ChecklistNotation {
-    fn add_element(&self, table: &mut NodeTable, source: &SourceText, line: &TaskLine) {
+    fn add_element(&self, table: &mut NodeTable, source: &SourceText, line: &TaggedLine) {
         let (span, tags) = (line.span(), &line.tags);
         table.open_object(span.start as usize);
         let key = |table: &mut NodeTable, name, span: Span| table.key(name, span.start as usize);

@@ -2,7 +2,7 @@
 
 use super::super::details;
 use super::super::lines::{bullet_len, line_start};
-use super::super::task_line::TaskLine;
+use super::super::task_line::TaggedLine;
 use super::super::variant::Variant;
 use super::element::{LineEdits, indented, text_of, texts_of};
 use crate::document::patch::{CollectionChange, PatchRefusal, PlainValue};
@@ -12,7 +12,7 @@ impl LineEdits<'_> {
     /// Adds and removes task lines.
     pub(super) fn change_tasks(
         &mut self,
-        found: &[TaskLine],
+        found: &[TaggedLine],
         change: &CollectionChange<'_>,
     ) -> Result<(), PatchRefusal> {
         for &place in &change.removed {
@@ -46,7 +46,7 @@ impl LineEdits<'_> {
         Ok(())
     }
 
-    fn remove_task(&mut self, line: &TaskLine) {
+    fn remove_task(&mut self, line: &TaggedLine) {
         let text = self.source.as_str();
         let span = line.span();
         let start = line_start(text, span.start as usize).max(self.source.bom_len());
@@ -71,9 +71,9 @@ impl LineEdits<'_> {
 
     fn insert_tasks(
         &mut self,
-        found: &[TaskLine],
-        before: Option<&TaskLine>,
-        next: Option<&TaskLine>,
+        found: &[TaggedLine],
+        before: Option<&TaggedLine>,
+        next: Option<&TaggedLine>,
         values: &[&PlainValue],
     ) -> Result<(), PatchRefusal> {
         let text = self.source.as_str();
@@ -115,7 +115,7 @@ impl LineEdits<'_> {
     }
 
     /// Returns the lines of a new task.
-    fn task_text(&self, model: &TaskLine, value: &PlainValue, n_after: usize) -> Result<String, PatchRefusal> {
+    fn task_text(&self, model: &TaggedLine, value: &PlainValue, n_after: usize) -> Result<String, PatchRefusal> {
         let place = model.item.line;
         let PlainValue::Object(members) = value else {
             return Err(PatchRefusal::NoForm {
@@ -193,7 +193,7 @@ impl LineEdits<'_> {
     }
 
     /// Returns what stands between the id and the text of a task line.
-    fn id_separator(&self, model: &TaskLine) -> &str {
+    fn id_separator(&self, model: &TaggedLine) -> &str {
         let Some(id) = model.tags.id else {
             return if self.variant == Variant::Own { ": " } else { " " };
         };
@@ -220,8 +220,8 @@ fn next_bullet(bullet: &str, n_after: usize) -> String {
 }
 
 /// Returns whether blank lines stand between the tasks here.
-fn is_loose(text: &str, found: &[TaskLine], before: Option<&TaskLine>, next: Option<&TaskLine>) -> bool {
-    let has_blank = |one: &TaskLine, other: &TaskLine| {
+fn is_loose(text: &str, found: &[TaggedLine], before: Option<&TaggedLine>, next: Option<&TaggedLine>) -> bool {
+    let has_blank = |one: &TaggedLine, other: &TaggedLine| {
         let between = text
             .get(one.span().end as usize..other.item.line.start as usize)
             .unwrap_or("");
