@@ -222,7 +222,10 @@ fn document_of(inspection: &Inspection) -> Option<Document> {
         (CarrierKind::Json, span) if span == source.span() => Some(json::parse(source).document),
         (CarrierKind::Json, span) => Some(json::parse_span(source, span).document),
         (CarrierKind::Yaml, _) => Some(yaml::parse(source).document),
-        (CarrierKind::Markdown, _) => Some(inspection.dialect?.embedded()?.document(source)?.document),
+        (CarrierKind::Markdown, _) => match inspection.dialect?.notation() {
+            Some(notation) => Some(notation(source, None).parse(source).document),
+            None => Some(inspection.dialect?.embedded()?.document(source)?.document),
+        },
     }
 }
 

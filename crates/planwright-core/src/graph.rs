@@ -57,7 +57,7 @@ impl TaskGraph {
         while let Some(ix) = queue.pop_front() {
             order.push(ix);
             let task_ix = ix as usize;
-            if let Some((barrier, from)) = stages.barrier
+            if let Some((barrier, from)) = stages.before(plan, task_ix)
                 && barrier >= level[task_ix]
             {
                 level[task_ix] = barrier + 1;
@@ -131,9 +131,10 @@ struct Stages {
     /// The number of unvisited tasks, by stage.
     open: Vec<u32>,
     current: usize,
-    /// The highest level in the stages before, and its task.
-    barrier: Option<(u32, u32)>,
-    reached: Option<(u32, u32)>,
+    /// For each stage up to the current one, the highest level in the stages before it, and its task.
+    barriers: Vec<Option<(u32, u32)>>,
+    /// For each stage, the highest level of its visited tasks, and its task.
+    reached: Vec<Option<(u32, u32)>>,
 }
 
 impl Stages {
@@ -149,29 +150,45 @@ impl Stages {
             }
         }
         let mut stages = Stages {
-            open,
             current: 0,
-            barrier: None,
-            reached: None,
+            barriers: vec![None],
+            reached: vec![None; open.len()],
+            open,
         };
-        stages.skip_empty();
+        stages.pass_finished();
         stages
+    }
+
+    /// Returns the highest level in the stages that a task waits for, and its task.
+    fn before(&self, plan: &Plan, task_ix: usize) -> Option<(u32, u32)> {
+        let barrier = plan.tasks()[task_ix].barrier as usize;
+        self.barriers.get(barrier).copied().flatten()
     }
 
     fn n_stages(&self) -> usize {
         self.open.len()
     }
 
-    fn skip_empty(&mut self) {
+    /// Goes on to the first stage with an unvisited task; returns the stages that are open now.
+    fn pass_finished(&mut self) -> std::ops::Range<usize> {
+        let first = self.current + 1;
         while self.open.get(self.current) == Some(&0) {
+            let before = self.barriers.last().copied().flatten();
+            let own = self.reached[self.current];
+            let highest = match (before, own) {
+                (Some(before), Some(own)) if own.0 > before.0 => Some(own),
+                (before, own) => before.or(own),
+            };
+            self.barriers.push(highest);
             self.current += 1;
         }
+        first..self.current + 1
     }
 
     fn offer(&self, plan: &Plan, task_ix: u32, queue: &mut VecDeque<u32>, parked: &mut [Vec<u32>]) {
-        let stage = plan.tasks()[task_ix as usize].stage as usize;
-        match parked.get_mut(stage) {
-            Some(waiting) if stage > self.current => waiting.push(task_ix),
+        let barrier = plan.tasks()[task_ix as usize].barrier as usize;
+        match parked.get_mut(barrier) {
+            Some(waiting) if barrier > self.current => waiting.push(task_ix),
             _ => queue.push_back(task_ix),
         }
     }
@@ -181,19 +198,13 @@ impl Stages {
         if !plan.has_stages {
             return Vec::new();
         }
-        if self.reached.is_none_or(|(highest, _)| level > highest) {
-            self.reached = Some((level, task_ix as u32));
-        }
         let stage = plan.tasks()[task_ix].stage as usize;
-        self.open[stage] -= 1;
-        let mut released = Vec::new();
-        while self.open.get(self.current) == Some(&0) {
-            self.barrier = self.reached;
-            self.current += 1;
-            if let Some(waiting) = parked.get_mut(self.current) {
-                released.append(waiting);
-            }
+        if self.reached[stage].is_none_or(|(highest, _)| level > highest) {
+            self.reached[stage] = Some((level, task_ix as u32));
         }
-        released
+        self.open[stage] -= 1;
+        let opened = self.pass_finished();
+        let waiting = parked.get_mut(opened).unwrap_or_default();
+        waiting.iter_mut().flat_map(std::mem::take).collect()
     }
 }

@@ -1,15 +1,17 @@
 //! Workspaces: their roots, the plans in them, and facts from the disk that a plan needs.
 
 use std::collections::{HashMap, HashSet};
-use std::path::{Path, PathBuf};
+use std::io::Read as _;
+use std::path::{Component, Path, PathBuf};
 
 use ignore::WalkBuilder;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use planwright_core::dialect::{DIALECTS, Dialect, DiskFacts, DiskLookup, Questions, SourcePlanLookup, recognise};
 use planwright_core::text::SourceText;
+use toml::de::DeTable;
 
-use crate::files::read_file;
-use crate::layout::{ARCHIVE, STATE_FOLDER, origin_of};
+use crate::files::{open_to_read, read_file, read_text};
+use crate::layout::{ARCHIVE, CONFIG_FILE, STATE_FOLDER, origin_of};
 use crate::store::{LoadError, load};
 
 pub use crate::layout::root_of;
@@ -70,7 +72,12 @@ fn path_in(error: &ignore::Error) -> Option<&Path> {
 
 /// Returns the plans in the folders where the dialects keep them.
 pub fn plans_at_home(root: &Path) -> Vec<PathBuf> {
-    plans_at(root, |dialect| dialect.places())
+    let mut plans = plans_at(root, |dialect| dialect.places());
+    plans.extend(marked_plans(root));
+    plans.extend(configured_plans(root));
+    plans.sort();
+    plans.dedup();
+    plans
 }
 
 /// Returns the plans that tools keep per user, outside of workspaces.
@@ -92,6 +99,58 @@ fn plans_at(root: &Path, places: impl Fn(&dyn Dialect) -> &'static [&'static str
     plans.sort();
     plans.dedup();
     plans
+}
+
+/// Returns the existing files that `plan.files` of the project's configuration names. Errors in it are reported elsewhere.
+fn configured_plans(root: &Path) -> Vec<PathBuf> {
+    let text = read_text(root.join(CONFIG_FILE)).unwrap_or_default();
+    let parsed = DeTable::parse(&text).ok();
+    let files = parsed.as_ref().and_then(|table| {
+        let plan = table.get_ref().get("plan")?.get_ref().as_table()?;
+        plan.get("files")?.get_ref().as_array()
+    });
+    let named = files
+        .into_iter()
+        .flat_map(|files| files.iter())
+        .filter_map(|file| file.get_ref().as_str());
+    let is_inside = |path: &&str| {
+        Path::new(path)
+            .components()
+            .all(|part| matches!(part, Component::Normal(_) | Component::CurDir))
+    };
+    let paths = named.filter(is_inside).map(|path| root.join(path));
+    paths.filter(|path| path.is_file()).collect()
+}
+
+/// How deep below the root files are searched that say in their first lines that they are plans.
+const MARKED_DEPTH: usize = 2;
+
+/// How many files are searched for such a line, and how many of their first bytes.
+const MOST_MARKED: usize = 2_000;
+const BEGINNING: u64 = 4 * 1024;
+
+/// Returns the files that say in their first lines that they are plans, near the root of a workspace.
+fn marked_plans(root: &Path) -> Vec<PathBuf> {
+    let mut builder = WalkBuilder::new(root);
+    builder.max_depth(Some(MARKED_DEPTH)).require_git(false);
+    builder.filter_entry(|entry| entry.file_name() != "node_modules");
+    let is_page = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "md");
+    let files = builder.build().flatten();
+    let pages = files.filter(|entry| entry.file_type().is_some_and(|kind| kind.is_file()));
+    let pages = pages.map(ignore::DirEntry::into_path).filter(is_page);
+    pages.take(MOST_MARKED).filter(|path| is_marked(path)).collect()
+}
+
+/// Returns whether a file at a path from the root is searched for such a line.
+pub fn is_searched(relative: &Path) -> bool {
+    relative.components().count() <= MARKED_DEPTH
+}
+
+fn is_marked(path: &Path) -> bool {
+    let mut beginning = Vec::new();
+    let read = open_to_read(path).and_then(|file| file.take(BEGINNING).read_to_end(&mut beginning));
+    let text = String::from_utf8_lossy(&beginning);
+    read.is_ok() && DIALECTS.iter().any(|dialect| dialect.is_marked(&text))
 }
 
 /// Returns a folder of plans that cannot be read, with the system's error.
@@ -235,6 +294,7 @@ pub fn look_up(questions: &Questions, root: &Path) -> DiskFacts {
         source_plan,
         directories,
         neighbours: None,
+        order: None,
     }
 }
 

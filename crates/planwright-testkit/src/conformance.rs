@@ -105,6 +105,7 @@ fn look_up(questions: &Questions, repository: &Path) -> DiskFacts {
         None => SourcePlanLookup::Missing,
     };
     DiskFacts {
+        order: None,
         looked: DiskLookup::Done,
         source_plan,
         directories: questions
@@ -184,8 +185,7 @@ fn edited(case: &FixtureCase, outcome: &mut ConformanceReport) {
         Ok(text) => text,
         Err(error) => return case.fail(outcome, &format!("its patches cannot be read: {error}")),
     };
-    let carrier = case.inspect().carrier;
-    match crate::patches::apply(&case.source, carrier, &patches) {
+    match crate::patches::apply(&case.source, &case.inspect(), &patches) {
         Ok(after) => compare(case, "after", &after, outcome),
         Err(problem) => case.fail(outcome, &problem),
     }

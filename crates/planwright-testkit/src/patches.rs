@@ -9,14 +9,17 @@ use planwright_core::dialect::CarrierKind;
 use planwright_core::document::patch::{self, MemberPosition, Patch, PlainValue};
 use planwright_core::document::route::Route;
 use planwright_core::document::{json, yaml};
-use planwright_core::text::{SourceText, Span};
+use planwright_core::inspect::Inspection;
+use planwright_core::text::SourceText;
 use serde_json::Value as Json;
 
 /// Returns the text after the patches, or `refused: …`; an error if the patches themselves are invalid.
-pub fn apply(source: &SourceText, carrier: Option<(CarrierKind, Span)>, patches: &str) -> Result<String, String> {
+pub fn apply(source: &SourceText, inspection: &Inspection, patches: &str) -> Result<String, String> {
     let operations: Vec<Json> =
         serde_json::from_str(patches).map_err(|error| format!("its patches are no JSON: {error}"))?;
-    let parsed = match carrier {
+    let notation = inspection.dialect.and_then(|dialect| dialect.notation());
+    let parsed = match inspection.carrier {
+        _ if let Some(notation) = notation => notation(source, None).parse(source),
         Some((CarrierKind::Yaml, _)) => yaml::parse(source),
         Some((CarrierKind::Json, span)) if span == source.span() => json::parse(source),
         Some((_, span)) => json::parse_span(source, span),

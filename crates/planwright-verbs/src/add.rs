@@ -85,7 +85,7 @@ fn remark_place(workspace: &Workspace, request: &AddRequest, linked: &LinkedPlan
     };
     let before_ix = linked.plan.find_task(before);
     let is_dependent = linked.links.before([at]).iter().any(|&task| Some(task) == before_ix);
-    if is_dependent {
+    if is_dependent || linked.plan.has_stages {
         return;
     }
     let (name, before) = (linked.plan.task_name(at), argument(before));

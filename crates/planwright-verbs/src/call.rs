@@ -22,10 +22,10 @@ use crate::tasks::{cards, derive, regenerate};
 use crate::verification::VerificationObserver;
 use crate::workspace::Workspace;
 use crate::{
-    add, agents, approval, arbiter, archive, check, config, control, convert, depend, diff, doctor, done, draft, edit,
-    events, explain, find, graph, hash, history, import, init, land, list, logs, migrate, move_task, new, next, plan,
-    plan_transition, proposals, remove, rename, replan, report, run_plan, runs, schema, set, show, summary, transition,
-    undo, verify, why, worktrees,
+    add, adopt, agents, approval, arbiter, archive, check, config, control, convert, depend, diff, doctor, done, draft,
+    edit, events, explain, find, graph, hash, history, import, init, land, list, logs, migrate, move_task, new, next,
+    plan, plan_transition, proposals, remove, rename, replan, report, run_plan, runs, schema, set, show, summary,
+    transition, undo, verify, why, worktrees,
 };
 
 /// A verb: parses its request, and returns its report.
@@ -33,6 +33,7 @@ type CalledVerb = fn(Call<'_>) -> Result<String>;
 
 const VERBS: &[(&str, CalledVerb)] = &[
     ("add", |call| call.answer(add::add)),
+    ("adopt", |call| call.answer(adopt::adopt)),
     ("agents", |call| call.answer(agents::agents)),
     ("approve", |call| {
         call.watched(|workspace, request, observer| approval::approve(workspace, request, observer))

@@ -67,6 +67,12 @@ pub fn import(
     };
     let refused = |found| refused_answer(workspace, &import.text, found);
     let outline = match import.exact() {
+        Ok(exact) if import.says_more_than_lines(exact.dialect) => {
+            match outline::read(&import.text.source, request.partial) {
+                Ok(outline) => outline,
+                Err(_) => return import.write_exact(&exact),
+            }
+        }
         Ok(exact) => match other_plan(&import.text.source, exact.part, request.partial) {
             None => return import.write_exact(&exact),
             Some(outline) => outline.map_err(refused)?,
@@ -169,6 +175,13 @@ impl Importer<'_> {
             date,
             part,
         })
+    }
+
+    /// Returns whether the text may be a model's answer that only happens to be a plan of its dialect.
+    fn says_more_than_lines(&self, dialect: &'static dyn Dialect) -> bool {
+        let inspection = inspect_file(&self.text.source, self.text.file(), Some(dialect)).inspection;
+        let plan = inspection.plan.map(|linked| linked.plan);
+        self.request.dialect.is_none() && plan.is_some_and(|plan| dialect.is_free_form(&plan))
     }
 
     fn not_exact(&self, dialect: &'static dyn Dialect, found: Vec<Diagnostic>) -> NotExact {

@@ -26,6 +26,7 @@ pub mod run_history;
 pub mod verification;
 
 pub mod add;
+pub mod adopt;
 pub mod agents;
 pub mod approval;
 pub mod arbiter;

@@ -12,8 +12,8 @@ use crate::failure::{Failure, Result};
 use crate::history::PastReport;
 use crate::json::{Members, PlanOverview, TaskOverview};
 use crate::plans::{
-    OpenedPlan, PlanChoice, PlanOrTask, SkipCauses, TaskSummary, fields_of, plan_or_task, plan_overview, remark_copy,
-    task_named, task_overview,
+    OpenedPlan, PlanChoice, PlanOrTask, SkipCauses, TaskSummary, fields_of, group_overview, plan_or_task,
+    plan_overview, remark_copy, task_named, task_overview,
 };
 use crate::text::one_line;
 use crate::verification::VerifiedReport;
@@ -144,7 +144,7 @@ fn meant(workspace: &Workspace, request: &ShowRequest) -> Result<(OpenedPlan, Op
     }
 }
 
-const MEMBERS: [&str; 11] = [
+const MEMBERS: [&str; 14] = [
     "task",
     "title",
     "status",
@@ -156,6 +156,9 @@ const MEMBERS: [&str; 11] = [
     "holder",
     "stage",
     "line",
+    "position",
+    "group",
+    "is_group",
 ];
 
 fn show_plan(opened: OpenedPlan, request: &ShowRequest) -> Result<ShowPlanReport> {
@@ -173,7 +176,14 @@ fn show_plan(opened: OpenedPlan, request: &ShowRequest) -> Result<ShowPlanReport
     let reports = places
         .iter()
         .map(|&ix| task_overview(&opened, linked, &readiness, &index, ix));
-    let tasks = reports.map(|report| with_members(report, &request.fields));
+    let mut reports: Vec<TaskOverview> = reports.collect();
+    let is_whole = request.states.is_empty() && request.limit.is_none() && request.cursor.is_none();
+    if is_whole {
+        let groups = 0..linked.plan.groups().len();
+        reports.extend(groups.map(|group_ix| group_overview(&linked.plan, &index, group_ix)));
+        reports.sort_by_key(|report| report.line);
+    }
+    let tasks = reports.into_iter().map(|report| with_members(report, &request.fields));
     Ok(ShowPlanReport {
         schema_version: "planwright.show/v1",
         plan: plan_overview(&opened, linked, &readiness),
@@ -196,7 +206,7 @@ fn plan_page(opened: &OpenedPlan, linked: &LinkedPlan, readiness: &Readiness<'_>
     PlanPage {
         goal: goals.find_map(|field| plan.head_str(field)).map(str::to_owned),
         tasks: places.iter().map(line).collect(),
-        ready: ready.iter().map(|&ix| plan.task_name(ix).into_owned()).collect(),
+        ready: ready.iter().map(|&ix| plan.short_name(ix).into_owned()).collect(),
         closed: access.gate.is_some().then(|| access.gate_words()),
         n_interrupted: access.n_interrupted(plan),
     }

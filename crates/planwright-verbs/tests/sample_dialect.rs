@@ -52,8 +52,9 @@ fence = "off"
 "#;
 
 /// Verbs without an effect here: lists are not approved, not derived from a document, have one form and no field for why an entry is
-/// blocked; no run is active, nothing waits for a branch or for a second opinion, and there is no repository.
-const REFUSING: [&str; 14] = [
+/// blocked, and are found without a mark in the file; no run is active, nothing waits for a branch or for a second opinion, and there is no repository.
+const REFUSING: [&str; 15] = [
+    "adopt",
     "approve",
     "arbiter",
     "block",
@@ -220,6 +221,7 @@ fn read_plan(verbs: &mut VerbLog) {
         ("diff", json!({"first": PLAN, "second": "brunch.json"})),
         ("control", json!({"control": "stop", "plan": PLAN})),
         ("land", json!({"plan": PLAN})),
+        ("adopt", json!({"file": PLAN})),
         ("arbiter", json!({"plan": choice(), "task": "bread"})),
         ("submit", json!({"plan": choice()})),
         ("reject", json!({"plan": choice(), "note": "no"})),

@@ -330,7 +330,7 @@ pub fn current_task(plan: &Plan, links: &Links) -> Option<usize> {
 fn label_of(plan: &Plan, task_ix: usize, task: &Task) -> String {
     match task.name {
         TaskName::Number(_) => (task_ix + 1).to_string(),
-        TaskName::Id(_) | TaskName::Missing => one_line(&plan.task_name(task_ix), MAX_NAME),
+        TaskName::Id(_) | TaskName::Words(_) | TaskName::Missing => one_line(&plan.task_name(task_ix), MAX_NAME),
     }
 }
 

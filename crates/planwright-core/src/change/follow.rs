@@ -41,6 +41,7 @@ impl Editor<'_> {
         let parsed = match self.located.document.format() {
             DocumentFormat::Json => json::parse(&source),
             DocumentFormat::Yaml => yaml::parse(&source),
+            DocumentFormat::Own(notation) => notation.parse(&source),
         };
         let mut patches = Vec::new();
         if let Some(base) = numbering {
@@ -82,7 +83,7 @@ impl Editor<'_> {
         let places: HashMap<i64, usize> = origin
             .filter_map(|(new, old)| match plan.tasks()[(*old)?].name {
                 TaskName::Number(number) => Some((i64::from(number), new)),
-                TaskName::Id(_) | TaskName::Missing => None,
+                TaskName::Id(_) | TaskName::Words(_) | TaskName::Missing => None,
             })
             .collect();
         let array = self.located.tasks_route();

@@ -73,6 +73,8 @@ impl Open {
 
     fn read(source: &SourceText, choice: &Choice<'_>, parsed: Option<Parsed>) -> Self {
         let (inspection, document) = inspect_keeping(source, choice, parsed);
+        let notation = inspection.dialect.and_then(|dialect| dialect.notation());
+        let document = document.or_else(|| Some(notation?(source, choice.path).parse(source)));
         Open {
             inspection,
             document,
@@ -282,6 +284,10 @@ impl Problem {
 
 impl From<PatchRefusal> for Problem {
     fn from(refusal: PatchRefusal) -> Self {
+        if let PatchRefusal::NoForm { reason, .. } = refusal {
+            let (message, help) = reason.split_once(": ").unwrap_or((reason, "nothing was written"));
+            return Problem::field(message.to_owned(), help.to_owned());
+        }
         Problem::Unpatchable(refusal)
     }
 }

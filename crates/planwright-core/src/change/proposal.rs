@@ -196,7 +196,16 @@ impl EditedList {
         if !self.origin.iter().enumerate().all(is_same) {
             return mismatch("the state of a task has changed");
         }
-        if edges_of(new) != self.edges {
+        let found = edges_of(new);
+        // A new task of a group has the dependencies of the group, and those who need the group need it.
+        let is_new = |&(from, to): &(usize, usize)| {
+            [from, to]
+                .iter()
+                .any(|ix| self.origin.get(*ix).is_some_and(Option::is_none))
+        };
+        let is_of_group = |edge: &(usize, usize)| !new.plan.groups().is_empty() && is_new(edge);
+        let has_all = self.edges.is_subset(&found);
+        if !has_all || !found.difference(&self.edges).all(is_of_group) {
             return mismatch("dependencies are not as they should be");
         }
         Ok(())

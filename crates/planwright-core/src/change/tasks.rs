@@ -86,6 +86,11 @@ pub enum Edit<'a> {
         /// The indexes of the other tasks.
         on: Vec<usize>,
     },
+    /// Adds the line that says that the file is a plan.
+    Adopt {
+        /// The order of tasks; none for the usual one.
+        order: Option<&'a str>,
+    },
     /// Makes a task independent of others.
     Undepend {
         /// Its index in the plan.
@@ -96,10 +101,23 @@ pub enum Edit<'a> {
 }
 
 impl Edit<'_> {
+    /// Returns the index of a task after the edit; none for a removed one.
+    pub fn new_index(&self, task_ix: usize) -> Option<usize> {
+        match *self {
+            Edit::Add(ref new) => Some(task_ix + usize::from(task_ix >= new.at)),
+            Edit::Remove { task_ix: gone, .. } => (task_ix != gone).then(|| task_ix - usize::from(task_ix > gone)),
+            Edit::Move { task_ix: moved, to } if task_ix == moved => Some(to),
+            Edit::Move { task_ix: moved, to } if moved < task_ix && task_ix <= to => Some(task_ix - 1),
+            Edit::Move { task_ix: moved, to } if to <= task_ix && task_ix < moved => Some(task_ix + 1),
+            _ => Some(task_ix),
+        }
+    }
+
     /// Returns the indexes of tasks that must exist.
     fn places(&self) -> Vec<usize> {
         match self {
             Edit::Add(new) => new.on.clone(),
+            Edit::Adopt { .. } => Vec::new(),
             Edit::Set { task_ix, .. }
             | Edit::Remove { task_ix, .. }
             | Edit::Move { task_ix, .. }
@@ -142,6 +160,7 @@ pub fn edit(open: &Open, choice: &Choice<'_>, edit: &Edit<'_>, now: &str) -> Res
             Edit::Depend { task_ix, on } => editor.depend(*task_ix, on, &mut list)?,
             Edit::Undepend { task_ix, on } => editor.undepend(*task_ix, on, &mut list)?,
             Edit::Add(new) => editor.add(new, &mut list)?,
+            Edit::Adopt { order } => editor.adopt(*order)?,
             Edit::Remove { task_ix, detach } => editor.remove(*task_ix, *detach, &mut list)?,
             Edit::Move { task_ix, to } => editor.shift(*task_ix, *to, &mut list)?,
         };
@@ -377,7 +396,7 @@ impl Editor<'_> {
         let names = |target: DependencyTarget| match target {
             DependencyTarget::Position(position) => Some(position as usize),
             DependencyTarget::Id(id) => self.place_of(plan.str(id)),
-            DependencyTarget::NoSuchNumber | DependencyTarget::Unreadable => None,
+            DependencyTarget::NoSuchNumber | DependencyTarget::Unreadable | DependencyTarget::Group(_) => None,
         };
         let dependencies = plan.dependencies(&plan.tasks()[task_ix]).iter().enumerate();
         let meant = dependencies.filter(|(_, dependency)| names(dependency.target).is_some_and(&is_meant));
@@ -460,6 +479,14 @@ impl Editor<'_> {
     fn undepend(&self, task_ix: usize, on: &[usize], expected: &mut EditedList) -> Result<String, Problem> {
         self.refuse_dependencies()?;
         for &other in on {
+            let is_by_group = self.references(task_ix, |target| target == other).is_empty();
+            if expected.edges.contains(&(task_ix, other)) && is_by_group {
+                let (name, other) = (self.name(task_ix), self.name(other));
+                return Err(Problem::field(
+                    format!("task `{name}` depends on `{other}` as a part of its group"),
+                    "edit the reference to the group in the file".to_owned(),
+                ));
+            }
             if !expected.edges.remove(&(task_ix, other)) {
                 let (name, other) = (self.name(task_ix), self.name(other));
                 return Err(Problem::field(
@@ -515,6 +542,19 @@ impl Editor<'_> {
             .source()
             .slice(Span::new(start as usize, list.span().end as usize));
         text.lines().skip(1).any(|line| line.trim_start().starts_with('#'))
+    }
+
+    fn adopt(&self, order: Option<&str>) -> Result<String, Problem> {
+        let adopted = self.edits.adopted(self.plan(), order).ok_or_else(|| {
+            Problem::field(
+                format!(
+                    "plans of the dialect `{}` are found without being adopted",
+                    self.linked.dialect.name()
+                ),
+                "`planwright list` shows them".to_owned(),
+            )
+        })?;
+        adopted.map_err(|refused| Problem::field(refused.message, refused.help))
     }
 
     fn add(&self, new: &NewTask<'_>, expected: &mut EditedList) -> Result<String, Problem> {
@@ -590,7 +630,7 @@ impl Editor<'_> {
         match spec.field {
             Field::Id => match new.id {
                 Some(id) => Some(PlainValue::String(id.to_owned())),
-                None => self.edits.fresh_id(plan, new.minted).map(PlainValue::String),
+                None => self.edits.fresh_id(plan, new.minted, at).map(PlainValue::String),
             },
             Field::Title => Some(PlainValue::String(new.title.to_owned())),
             _ if holds_title(spec) => Some(PlainValue::String(new.title.to_owned())),
@@ -598,7 +638,10 @@ impl Editor<'_> {
                 let base = self.edits.numbering(plan).unwrap_or(0);
                 Some(PlainValue::Number((at + base).to_string()))
             }
-            Field::Status if is_usual => Some(PlainValue::String(plan.lifecycle.word_of(State::Pending).to_owned())),
+            Field::Status if is_usual => {
+                let word = || PlainValue::String(plan.lifecycle.word_of(State::Pending).to_owned());
+                Some(self.edits.default_of(Field::Status).unwrap_or_else(word))
+            }
             Field::Dependencies if is_required || !new.on.is_empty() => {
                 Some(PlainValue::Array(new.on.iter().map(|&on| self.reference(on)).collect()))
             }

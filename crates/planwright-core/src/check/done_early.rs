@@ -66,7 +66,7 @@ fn check_stages(plan: &Plan, found: &mut CheckFindings) {
     let first = &plan.tasks()[first_ix];
     let words = plan.lifecycle;
     for (task_ix, task) in plan.tasks().iter().enumerate() {
-        if task.stage > stage && matches!(task.status, Status::Done | Status::Running) {
+        if task.barrier > stage && matches!(task.status, Status::Done | Status::Running) {
             let message = format!(
                 "{} `{}` is {}, but `{}`, which comes before it, is {}",
                 words.wording.task,

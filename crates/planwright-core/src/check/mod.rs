@@ -11,6 +11,7 @@ mod never_ready;
 mod placeholder_task;
 pub mod rules;
 mod self_dependency;
+mod stage_order;
 mod unknown_dependency;
 
 pub use unknown_dependency::nearest_name;
@@ -32,6 +33,7 @@ pub fn check(plan: &Plan, links: &Links) -> Vec<Diagnostic> {
     if !plan.is_doubtful {
         empty_plan::check(plan, &mut found);
         unknown_dependency::check(plan, links, &mut found);
+        stage_order::check(plan, links, &cycles, &mut found);
         never_ready::check(plan, links, &cycles, &mut found);
         done_early::check(plan, links, &mut found);
     }

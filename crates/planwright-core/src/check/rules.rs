@@ -38,6 +38,11 @@ rules! {
         "Either the status is wrong or the dependency is. Tools that trust the status will skip work that was never checked.",
         "t1 is pending, t2 depends_on [\"t1\"] is done",
         "t1 is done, t2 depends_on [\"t1\"] is done";
+    STAGE_ORDER = "stage-order", Error,
+        "A task depends on one that must come after it.",
+        "Phases follow each other: a task of a later phase starts when all tasks above it are done. One that also depends on a later phase never starts, and neither does what comes after it.",
+        "## Phase 1\n- [ ] T001 Add the store (depends on T002)\n## Phase 2\n- [ ] T002 Add the table",
+        "## Phase 1\n- [ ] T002 Add the table\n- [ ] T001 Add the store (depends on T002)";
     EMPTY_PLAN = "empty-plan", Error,
         "The plan has no tasks.",
         "There is nothing to run. If the dialect allows it, this is a warning.",

@@ -115,6 +115,7 @@ fn task_called(text: &str) -> DraftTask {
         held: false,
         priority: Priority(1.0),
         stage: 0,
+        barrier: 0,
         dependencies: Vec::new(),
         fields,
     }

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::source::{ConversionSource, owned};
-use super::{ConversionOptions, LossKind, errors_of, rules};
+use super::{ConversionOptions, LossKind, errors_of, rules, stages_to_dependencies};
 use crate::diagnostic::{Diagnostic, Rule, Severity};
 use crate::dialect::aliases::meaning;
 use crate::dialect::draft::{DraftState, PlanDraft};
@@ -116,6 +116,9 @@ pub(super) fn anew(
     }
     notes.extend(given.reset_notes(&notes));
     let mut draft = source.draft();
+    if draft.has_stages && !writer.has_stages(None) {
+        stages_to_dependencies(&mut draft).map_err(|refused| refused.to_diagnostics())?;
+    }
     begin_again(&mut draft, resets);
     describe_unknown(&source, dialect, &mut draft);
     (order.adjust)(&mut draft);

@@ -344,11 +344,15 @@ impl Conversion<'_, '_> {
         Ok(draft)
     }
 
+    fn carries_originals(&self) -> bool {
+        self.options.embed == Embed::Originals && self.writer.carries_originals()
+    }
+
     fn afresh(&self, id_source: &mut IdSource<'_>) -> Result<Converted, ConversionRefusal> {
         let mut draft = self.draft(None)?;
         let mut report = WriterReport::default();
         let mut composed = self.writer.compose(&mut draft, id_source, &mut report);
-        if self.options.embed == Embed::Originals {
+        if self.carries_originals() {
             embed::carry(self.source, &mut composed);
         }
         let mut losses = self.leftovers(&draft);
@@ -380,7 +384,7 @@ impl Conversion<'_, '_> {
     }
 
     fn loss(&self, remark: WriterRemark) -> Loss {
-        let is_carried = remark.kind == LossKind::Lost && self.options.embed == Embed::Originals;
+        let is_carried = remark.kind == LossKind::Lost && self.carries_originals();
         let loss = match remark.task {
             Some(task_ix) => Loss::of_task(
                 remark.kind,
@@ -432,6 +436,11 @@ impl Conversion<'_, '_> {
 
     /// Reports that the text around an embedded document has no place in other carriers.
     fn prose(&self) -> Option<Loss> {
+        let n_other_lines = self.source.n_other_lines();
+        if n_other_lines > 0 {
+            let message = format!("{n_other_lines} lines that are no tasks, such as headings and remarks");
+            return Some(self.lost(None, "text", message));
+        }
         let [before, after] = self.source.prose()?;
         let n_lines = before.lines().count() + after.lines().count();
         Some(self.lost(None, "text", format!("{n_lines} lines of Markdown around the contract")))
@@ -499,7 +508,7 @@ impl Conversion<'_, '_> {
             None => Loss::of_plan(LossKind::Lost, field, message),
         };
         Loss {
-            is_carried: self.options.embed == Embed::Originals,
+            is_carried: self.carries_originals(),
             ..loss
         }
     }
@@ -529,32 +538,39 @@ fn summary(value: &PlainValue) -> String {
     }
 }
 
-/// Makes every task depend on all tasks of the stage before its own.
+/// Makes every task depend on the tasks of the stages that it waits for, without those that they wait for themselves.
 fn stages_to_dependencies(draft: &mut PlanDraft) -> Result<(), ConversionRefusal> {
-    let mut stages: Vec<(u32, Vec<u32>)> = Vec::new();
     let mut by_stage: Vec<usize> = (0..draft.tasks.len()).collect();
     by_stage.sort_by_key(|&ix| draft.tasks[ix].stage);
-    for ix in by_stage {
-        let stage = draft.tasks[ix].stage;
-        match stages.last_mut() {
-            Some((last, members)) if *last == stage => members.push(ix as u32),
-            _ => stages.push((stage, vec![ix as u32])),
-        }
-    }
-    let widths = stages
-        .windows(2)
-        .map(|pair| pair[0].1.len().saturating_mul(pair[1].1.len()));
-    let n_edges = widths.fold(0usize, usize::saturating_add);
+    let stages: Vec<u32> = by_stage.iter().map(|&ix| draft.tasks[ix].stage).collect();
+    // For each number of tasks in the order of stages, the latest barrier among them: whatever is before it comes first anyway.
+    let barriers = by_stage.iter().scan(0, |latest, &ix| {
+        *latest = draft.tasks[ix].barrier.max(*latest);
+        Some(*latest)
+    });
+    let barriers: Vec<u32> = barriers.collect();
+    let waits = draft.tasks.iter().map(|task| {
+        let end = stages.partition_point(|&stage| stage < task.barrier);
+        let latest = end.checked_sub(1).map_or(0, |last| barriers[last]);
+        stages.partition_point(|&stage| stage < latest)..end
+    });
+    let waits: Vec<std::ops::Range<usize>> = waits.collect();
+    let n_edges = waits
+        .iter()
+        .map(|range| range.len())
+        .fold(0usize, usize::saturating_add);
     if n_edges > MAX_EDGES {
         return Err(ConversionRefusal::TooManyEdges(n_edges));
     }
-    for pair in stages.windows(2) {
-        let (before, after) = (&pair[0].1, &pair[1].1);
-        for &ix in after {
-            let own = &mut draft.tasks[ix as usize].dependencies;
-            let known: std::collections::HashSet<u32> = own.iter().copied().collect();
-            own.extend(before.iter().filter(|place| !known.contains(place)));
-        }
+    for (task, range) in draft.tasks.iter_mut().zip(waits) {
+        let own = &mut task.dependencies;
+        let known: std::collections::HashSet<u32> = own.iter().copied().collect();
+        own.extend(
+            by_stage[range]
+                .iter()
+                .map(|&ix| ix as u32)
+                .filter(|place| !known.contains(place)),
+        );
     }
     draft.has_stages = false;
     Ok(())

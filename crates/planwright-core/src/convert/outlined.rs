@@ -112,6 +112,7 @@ fn task_of(task: &OutlineTask, has_titles: bool) -> DraftTask {
         held: false,
         priority: Priority(1.0),
         stage: 0,
+        barrier: 0,
         dependencies: task.dependencies.iter().map(|&place| place as u32).collect(),
         fields,
     }

@@ -55,6 +55,17 @@ pub(crate) fn with_more_tasks(inspection: &Inspection, more: &[String]) -> Optio
     Some(crate::document::write::json(&PlainValue::Object(members.collect())))
 }
 
+/// Returns the rows of the tasks among the elements of a list, which may have others.
+fn rows_of_tasks(plan: &plan::Plan, list: NodeRef<'_>) -> Vec<usize> {
+    let elements = list.elements();
+    if plan.groups().is_empty() {
+        return elements.map(|task| task.resolved().row()).collect();
+    }
+    let spans: HashSet<Span> = plan.tasks().iter().map(|task| task.span).collect();
+    let tasks = elements.filter(|element| spans.contains(&element.span()));
+    tasks.map(NodeRef::row).collect()
+}
+
 /// A plan and its document.
 pub(super) struct ConversionSource<'i> {
     pub(super) linked: &'i LinkedPlan,
@@ -80,14 +91,17 @@ impl<'i> ConversionSource<'i> {
             // Only a whole text may begin with a byte order mark.
             CarrierKind::Json if span == inspection.source.span() => Some(json::parse(&inspection.source)),
             CarrierKind::Json => Some(json::parse_span(&inspection.source, span)),
-            CarrierKind::Markdown => linked.dialect.embedded()?.document(&inspection.source),
+            CarrierKind::Markdown => match linked.dialect.notation() {
+                Some(notation) => Some(notation(&inspection.source, None).parse(&inspection.source)),
+                None => linked.dialect.embedded()?.document(&inspection.source),
+            },
         };
         let parsed = parsed.or_else(parse)?;
         let task_rows = {
             let root = parsed.document.root()?;
             let is_list = |member: &Member<'_>| Some(member.value.span()) == plan.tasks_span;
             let list = root.members().find(is_list)?.value;
-            list.elements().map(|task| task.resolved().row()).collect()
+            rows_of_tasks(plan, list)
         };
         let source = ConversionSource {
             linked,
@@ -168,6 +182,32 @@ impl<'i> ConversionSource<'i> {
             ],
             false => head,
         }
+    }
+
+    /// Returns how many lines of the text are no part of its document, such as headings and remarks between task lines.
+    pub(super) fn n_other_lines(&self) -> usize {
+        if self.linked.dialect.notation().is_none() {
+            return 0;
+        }
+        let source = self.linked.plan.source();
+        let (lists, texts): (Vec<_>, Vec<_>) = self
+            .root()
+            .members()
+            .map(|member| member.value)
+            .partition(|value| value.kind() == NodeKind::Array);
+        let parts = lists.into_iter().flat_map(NodeRef::elements).chain(texts);
+        let mut spans: Vec<Span> = parts.map(NodeRef::span).collect();
+        spans.sort_unstable();
+        let mut at = 0;
+        let other = source.as_str().split_inclusive('\n').filter(|line| {
+            let span = Span::new(at, at + line.trim_end().len());
+            at += line.len();
+            let is_marker = line.trim_start().starts_with("<!--");
+            let before = spans.partition_point(|part| part.start < span.end);
+            let is_part = before > 0 && span.start < spans[before - 1].end;
+            !line.trim().is_empty() && !is_marker && !is_part
+        });
+        other.count()
     }
 
     fn frontmatter(&self) -> Vec<(String, PlainValue)> {
@@ -286,7 +326,7 @@ pub(crate) fn owned(node: NodeRef<'_>, fuel: &mut usize) -> PlainValue {
 /// Returns a number in the notation that JSON and YAML share.
 fn number_of(written: &str, format: DocumentFormat) -> String {
     match format {
-        DocumentFormat::Json => written.to_owned(),
+        DocumentFormat::Json | DocumentFormat::Own(_) => written.to_owned(),
         DocumentFormat::Yaml => json_number(written).trim_matches('"').to_owned(),
     }
 }
@@ -336,6 +376,7 @@ impl ValueReader<'_, '_> {
             held: task.held,
             priority: task.priority,
             stage: task.stage,
+            barrier: task.barrier,
             dependencies: edges.map(|edge| edge.to).collect(),
             fields: self.fields(plan.entries(task), false),
         }

@@ -36,6 +36,8 @@ pub struct DraftTask {
     pub priority: Priority,
     /// Its stage, if the plan has stages.
     pub stage: u32,
+    /// It waits for all tasks of stages before this one.
+    pub barrier: u32,
     /// The indexes of its dependencies, each once.
     pub dependencies: Vec<u32>,
     /// Its other fields.
@@ -209,6 +211,8 @@ fn whole(number: &str) -> Option<i64> {
 pub(crate) fn is_void(field: Field, value: &PlainValue) -> bool {
     match (field, value) {
         (_, PlainValue::Null) => true,
+        // What it means is in the dependencies.
+        (Field::Order, _) => true,
         // The name of its dialect is no kind of change.
         (Field::PlanKind, PlainValue::String(text)) if find(text).is_some() => true,
         (_, PlainValue::String(text)) => text.is_empty(),

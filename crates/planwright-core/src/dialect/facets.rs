@@ -4,8 +4,8 @@ use super::{
     CannotFollow, DialectWriter, Followed, LocatedPlan, PointerRefusal, PointerUpdate, RecordedMove, RequestHistory,
     Successor, TaskListEdit, VersionLineage,
 };
-use crate::document::Parsed;
 use crate::document::patch::PlainValue as PatchValue;
+use crate::document::{OwnNotation, Parsed};
 use crate::edit::{FieldEdit, PlanMove, PlanRequest};
 use crate::plan::{Field, Plan, StateCounts, TaskName};
 use crate::text::SourceText;
@@ -31,7 +31,7 @@ pub trait Edits: Sync {
     }
 
     /// Returns an id for a new task, by the dialect's rule; `minted` is a new UUID.
-    fn fresh_id(&self, _plan: &Plan, _minted: &str) -> Option<String> {
+    fn fresh_id(&self, _plan: &Plan, _minted: &str, _at: usize) -> Option<String> {
         None
     }
 
@@ -48,6 +48,12 @@ pub trait Edits: Sync {
     /// Returns whether a task without dependencies omits their list.
     fn omits_empty_dependencies(&self) -> bool {
         false
+    }
+
+    /// Returns the text with the line that says that it is a plan, and which order holds; the variant's own without one. None if plans of
+    /// the dialect are recognised without such a line.
+    fn adopted(&self, _plan: &Plan, _order: Option<&str>) -> Option<Result<String, CannotFollow>> {
+        None
     }
 
     /// Returns the new status of a plan after tasks are added or removed, if it changes.
@@ -140,6 +146,9 @@ pub struct Home {
     pub archive: Option<&'static str>,
 }
 
+/// Returns the notation of a text, which may depend on its path.
+pub type NotationOfText = fn(source: &SourceText, path: Option<&str>) -> OwnNotation;
+
 /// Returns the branch that a plan names for its changes.
 pub type BranchOfPlan = fn(plan: &Plan) -> Option<&str>;
 
@@ -157,6 +166,8 @@ pub struct Facets {
     pub pointer: Option<&'static dyn PlanPointer>,
     /// A document that is only a part of its files.
     pub embedded: Option<&'static dyn Embedded>,
+    /// The notation of its files, if that is neither JSON nor YAML: the whole file is a document of the dialect.
+    pub notation: Option<NotationOfText>,
     /// The instructions for planners.
     pub planning: Option<&'static Planning>,
     /// Where its own tool stores other files.
@@ -174,6 +185,7 @@ impl Facets {
         versions: None,
         pointer: None,
         embedded: None,
+        notation: None,
         planning: None,
         home: None,
         branch: None,

@@ -72,11 +72,17 @@ impl<'d> LocatedPlan<'d> {
     fn owner(&self, owner: Owner) -> Option<(NodeRef<'d>, Route)> {
         match owner {
             Owner::Plan => Some((self.object, self.object_route.clone())),
-            Owner::Task(task_ix) => {
-                let place = self.place(task_ix)?;
-                Some((self.element(place)?, self.tasks_route.clone().index(place)))
+            Owner::Task(task_ix) => self.at_place(self.place(task_ix)?),
+            Owner::Group(group_ix) => {
+                let span = self.plan.groups().get(group_ix)?.span;
+                let node = node_at(self.document, span, NodeKind::Object)?;
+                self.at_place(self.rows.binary_search(&node.row()).ok()?)
             }
         }
+    }
+
+    fn at_place(&self, place: usize) -> Option<(NodeRef<'d>, Route)> {
+        Some((self.element(place)?, self.tasks_route.clone().index(place)))
     }
 
     /// Returns the number of elements in the list of tasks.

@@ -5,7 +5,7 @@
 //! use planwright_core::text::SourceText;
 //!
 //! let names: Vec<_> = DIALECTS.iter().map(|dialect| dialect.name()).collect();
-//! assert_eq!(names, ["opencrabs", "clido", "aimi", "task-pack", "rawko"]);
+//! assert_eq!(names, ["opencrabs", "clido", "aimi", "task-pack", "rawko", "checklist"]);
 //! let rawko = find("rawko").expect("one of them");
 //! assert!(rawko.lives_at("project/.rawko/plans/plan-1.yaml"));
 //!
@@ -15,6 +15,7 @@
 
 pub mod aimi;
 pub(crate) mod aliases;
+pub mod checklist;
 pub mod clido;
 pub mod draft;
 mod facets;
@@ -43,7 +44,7 @@ use crate::edit::{FieldEdit, Owner};
 use crate::plan::{Field, FieldValue, Plan, PlanMachine, RunRefusal};
 use crate::text::{SourceText, Span, visible};
 
-pub use facets::{BranchOfPlan, Edits, Embedded, Facets, Home, PlanPointer, Planning, Versions};
+pub use facets::{BranchOfPlan, Edits, Embedded, Facets, Home, NotationOfText, PlanPointer, Planning, Versions};
 pub use follow_ups::{CannotFollow, Followed, Note, TaskListEdit};
 pub use lower::{LocatedPlan, lower};
 pub(crate) use open::read_keeping;
@@ -121,6 +122,8 @@ pub struct DiskFacts {
     pub directories: Vec<String>,
     /// The names of the files in the folder of [`PlanPointer::neighbours`], in order; none if the caller did not look.
     pub neighbours: Option<Vec<String>>,
+    /// The order of tasks that the settings name for this file, if its dialect has a choice.
+    pub order: Option<String>,
 }
 
 /// Whether facts from the disk are available.
@@ -256,6 +259,16 @@ pub trait Dialect: Sync {
         None
     }
 
+    /// Returns whether the first lines of a file say that it is a plan, wherever it is.
+    fn is_marked(&self, _beginning: &str) -> bool {
+        false
+    }
+
+    /// Returns whether a plan's text has no form of its own: what it says in other words may matter as much as its tasks.
+    fn is_free_form(&self, _plan: &Plan) -> bool {
+        false
+    }
+
     /// Returns how well a text matches, by its content.
     fn sniff(&self, input: &DialectInput<'_>) -> Fit;
 
@@ -294,6 +307,7 @@ pub trait Dialect: Sync {
         versions: Option<&'static dyn Versions> = facets.versions;
         pointer: Option<&'static dyn PlanPointer> = facets.pointer;
         embedded: Option<&'static dyn Embedded> = facets.embedded;
+        notation: Option<NotationOfText> = facets.notation;
         planning: Option<&'static Planning> = facets.planning;
         home: Option<&'static Home> = facets.home;
         branch: Option<BranchOfPlan> = facets.branch;

@@ -43,6 +43,11 @@ impl<'a> RequestHistory<'a> {
         })
     }
 
+    /// Returns whether a task moved.
+    pub fn has_moved(&self, task_ix: usize) -> bool {
+        self.moved.contains_key(&task_ix)
+    }
+
     /// Returns the state of a task after all moves; none for an unknown status.
     pub fn after(&self, task_ix: usize) -> Option<State> {
         match self.moved.get(&task_ix) {

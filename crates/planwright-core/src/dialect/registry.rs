@@ -3,7 +3,7 @@
 use std::ops::Deref;
 use std::sync::OnceLock;
 
-use super::{Dialect, aimi, clido, opencrabs, rawko, task_pack};
+use super::{Dialect, aimi, checklist, clido, opencrabs, rawko, task_pack};
 
 static BUILT_IN: &[&dyn Dialect] = &[
     &opencrabs::OpenCrabs,
@@ -11,6 +11,7 @@ static BUILT_IN: &[&dyn Dialect] = &[
     &aimi::Aimi,
     &task_pack::TaskPack,
     &rawko::Rawko,
+    &checklist::Checklist,
 ];
 
 /// The dialects that planwright knows.

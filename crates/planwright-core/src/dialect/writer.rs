@@ -40,6 +40,11 @@ pub trait DialectWriter: Sync {
         false
     }
 
+    /// Returns whether its files may carry what they cannot hold, hidden from readers.
+    fn carries_originals(&self) -> bool {
+        true
+    }
+
     /// Changes the plan's own fields if it was restored from another dialect with changes.
     fn mark_edited(&self, _composed: &mut Composed) {}
 

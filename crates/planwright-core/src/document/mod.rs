@@ -21,6 +21,7 @@
 mod gap;
 pub mod json;
 pub mod markdown;
+pub(crate) mod notation;
 pub mod patch;
 pub(crate) mod prose;
 pub mod route;
@@ -32,6 +33,7 @@ use std::borrow::Cow;
 
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::text::{SourceText, Span};
+pub use notation::OwnNotation;
 
 /// The deepest nesting that is parsed. Deeper parts are skipped and reported.
 pub const MAX_DEPTH: usize = 128;
@@ -123,6 +125,8 @@ pub enum DocumentFormat {
     Json,
     /// YAML 1.2.
     Yaml,
+    /// That of a dialect.
+    Own(OwnNotation),
 }
 
 /// One row of the table: the node's start, its kind, and the number of rows of its subtree.
@@ -187,7 +191,7 @@ pub struct Document {
     is_doubtful: bool,
     nodes: Vec<NodeRow>,
     /// Values that differ from their slice, by row: YAML scalars only (JSON decodes on demand).
-    decoded: Vec<(u32, Box<str>)>,
+    decoded: Vec<(u32, Cow<'static, str>)>,
     /// Alias rows and their target rows.
     aliases: Vec<(u32, u32)>,
     features: Features,

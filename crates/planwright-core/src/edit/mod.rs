@@ -150,6 +150,8 @@ pub enum Owner {
     Plan,
     /// A task, by its index in the model.
     Task(usize),
+    /// A group of tasks, by its index in the model.
+    Group(usize),
 }
 
 /// An edit of one field.

@@ -52,6 +52,10 @@ pub struct Wording {
     pub after_stop: &'static str,
     /// The help after a task has finally failed, if that is not simply to retry; otherwise empty.
     pub after_failure: &'static str,
+    /// What a task waits for if stages before it are not finished.
+    pub stage: &'static str,
+    /// What a task waits for that the file marks to be skipped.
+    pub held: &'static str,
 }
 
 /// The sentences of dialects without their own.
@@ -89,6 +93,8 @@ pub static PLAIN_WORDING: Wording = Wording {
     },
     after_stop: "check the condition, update the plan if needed, and run it again",
     after_failure: "",
+    stage: "an earlier stage",
+    held: "the removal of `skip: true` from the file",
 };
 
 /// A dialect's policy.

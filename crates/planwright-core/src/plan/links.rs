@@ -89,12 +89,22 @@ impl Links {
             let first = plan.first_dependency(task);
             for (offset, dependency) in plan.dependencies(task).iter().enumerate() {
                 let dependency_ix = first + offset;
+                if let DependencyTarget::Group(group) = dependency.target {
+                    for to in plan.required_tasks(group as usize).filter(|to| *to != task_ix) {
+                        if std::mem::replace(&mut last[to], (task_ix as u32, dependency_ix as u32)).0 != task_ix as u32
+                        {
+                            let (to, dependency_ix) = (to as u32, dependency_ix as u32);
+                            self.edges.push(Edge { to, dependency_ix });
+                        }
+                    }
+                    continue;
+                }
                 let to = match dependency.target {
                     DependencyTarget::Id(id) => index.get(id),
                     DependencyTarget::Position(position) => {
                         Some(position as usize).filter(|&at| at < plan.tasks().len())
                     }
-                    DependencyTarget::NoSuchNumber => None,
+                    DependencyTarget::NoSuchNumber | DependencyTarget::Group(_) => None,
                     DependencyTarget::Unreadable => {
                         self.problems.push(LinkProblem::Unreadable { task_ix, dependency_ix });
                         continue;

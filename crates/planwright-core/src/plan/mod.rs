@@ -2,6 +2,7 @@
 //! changed in it.
 
 pub mod approval;
+pub mod hierarchy;
 pub mod lifecycle;
 pub mod links;
 pub mod readiness;
@@ -11,6 +12,7 @@ use std::borrow::Cow;
 
 use crate::text::{SourceText, Span};
 pub use approval::{NO_PLAN_STATUS, PlanMachine, PlanRow, PlanVerb, RunLift, RunRefusal};
+pub use hierarchy::{Group, Hierarchy};
 pub use lifecycle::{Lifecycle, Slots, TaskOrder, Wording};
 pub use links::{LinkProblem, Links};
 pub(crate) use readiness::Overview;
@@ -31,6 +33,8 @@ pub enum Field {
     Tasks,
     Metadata,
     SchemaVersion,
+    Order,
+    Section,
     SessionId,
     CreatedAt,
     UpdatedAt,
@@ -191,6 +195,8 @@ impl Status {
 pub enum TaskName {
     /// By its id.
     Id(Text),
+    /// By words of its text, for a task without an id: the same words at any position.
+    Words(Text),
     /// By its number, in the dialect's counting.
     Number(u32),
     /// No name, which a diagnostic reports.
@@ -204,6 +210,8 @@ pub enum DependencyTarget {
     Id(Text),
     /// An index in the list of tasks.
     Position(u32),
+    /// All required tasks of a group.
+    Group(u32),
     /// A number without a task.
     NoSuchNumber,
     /// No reference at all: the dialect has reported it.
@@ -242,8 +250,10 @@ pub struct Task {
     pub status_span: Span,
     /// The lowest starts first among ready tasks, if the dialect orders by priority.
     pub priority: Priority,
-    /// Its stage, if the plan has stages: a stage starts when all earlier ones are satisfied.
+    /// Its stage, if the plan has stages.
     pub stage: u32,
+    /// It starts when all tasks of stages before this one are satisfied. Usually its own stage; never a later one.
+    pub barrier: u32,
     /// Whether the file marks it to be skipped although it is pending.
     pub held: bool,
     /// Whether it must not run in parallel with others.
@@ -296,6 +306,7 @@ pub struct Plan {
     dependencies: Vec<Dependency>,
     head: Slice,
     tasks: Vec<Task>,
+    hierarchy: Option<Box<Hierarchy>>,
     /// The dialect's name.
     pub dialect: &'static str,
     /// The dialect's form: `v3`, `minimal`, `flat`.
@@ -467,7 +478,7 @@ impl Plan {
     /// Returns the name of a task for users: its id, or its number in the dialect's counting.
     pub fn task_name(&self, task_ix: usize) -> Cow<'_, str> {
         match self.tasks.get(task_ix).map(|task| task.name) {
-            Some(TaskName::Id(id)) => Cow::Borrowed(self.str(id)),
+            Some(TaskName::Id(name) | TaskName::Words(name)) => Cow::Borrowed(self.str(name)),
             Some(TaskName::Number(number)) => Cow::Owned(number.to_string()),
             Some(TaskName::Missing) | None => Cow::Owned(format!("#{}", task_ix + 1)),
         }
@@ -485,6 +496,7 @@ impl Plan {
     pub fn name_span(&self, task: &Task) -> Span {
         match task.name {
             TaskName::Id(id) => self.text_span(id),
+            TaskName::Words(name) => self.text_span(name),
             TaskName::Number(_) | TaskName::Missing => {
                 let first = self.source.slice(task.span).chars().next().map_or(0, char::len_utf8);
                 Span {
@@ -523,7 +535,7 @@ impl Plan {
         matches!(self.tasks.as_slice(), [only] if is_one(only))
     }
 
-    /// Returns the task that users call `name`: by id, by number, or by an id that is not its name.
+    /// Returns the task that users call `name`: by id, by number, by an id that is not its name, or by its position.
     pub fn find_task(&self, name: &str) -> Option<usize> {
         (0..self.tasks.len())
             .find(|&task_ix| self.task_name(task_ix) == name)
@@ -532,6 +544,7 @@ impl Plan {
                     .iter()
                     .position(|task| self.task_str(task, Field::Id) == Some(name))
             })
+            .or_else(|| self.at_position(name))
     }
 }
 
@@ -561,6 +574,7 @@ impl PlanBuilder {
                 dependencies: Vec::new(),
                 head: Slice::default(),
                 tasks: Vec::new(),
+                hierarchy: None,
                 dialect,
                 form,
                 lifecycle,
@@ -637,6 +651,11 @@ impl PlanBuilder {
         self.head.push(FieldEntry { field, value });
     }
 
+    /// Records the groups and positions of the tasks.
+    pub fn set_hierarchy(&mut self, hierarchy: Hierarchy) {
+        self.plan.hierarchy = Some(Box::new(hierarchy));
+    }
+
     /// Adds a task with its fields and dependencies, and returns its index.
     pub fn task(
         &mut self,
@@ -654,6 +673,7 @@ impl PlanBuilder {
             status_span: span,
             priority: Priority(0.0),
             stage: 0,
+            barrier: 0,
             held: false,
             alone: false,
             offered: false,

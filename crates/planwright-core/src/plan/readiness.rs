@@ -43,11 +43,12 @@ impl Wait {
                 format!("it depends on `{written}`, which is no task it could wait for")
             }
             Wait::ForStage { task_ix } => format!(
-                "an earlier stage is not finished: `{}` is {}",
+                "it waits for {}: `{}` is {}",
+                plan.lifecycle.wording.stage,
                 name(task_ix),
                 state(task_ix)
             ),
-            Wait::Held => "the file marks it as one to skip".to_owned(),
+            Wait::Held => format!("it waits for {}", plan.lifecycle.wording.held),
         }
     }
 }
@@ -186,7 +187,7 @@ impl<'p> Readiness<'p> {
         let task = &self.plan.tasks()[task_ix];
         is_open(task)
             && !task.held
-            && open_stage.is_none_or(|stage| task.stage <= stage)
+            && open_stage.is_none_or(|stage| task.barrier <= stage)
             && self.links.of(task_ix).iter().all(|edge| satisfied(edge.to as usize))
             && self.unknown_of(task_ix).is_empty()
     }
@@ -226,7 +227,7 @@ impl<'p> Readiness<'p> {
             }
         }
         if let Some((stage, first)) = self.open_stage
-            && task.stage > stage
+            && task.barrier > stage
         {
             waits.push(Wait::ForStage { task_ix: first });
         }
@@ -277,7 +278,7 @@ impl<'p> Readiness<'p> {
             return 0;
         }
         let tasks = self.plan.tasks();
-        let is_later = |ix: &usize| self.plan.has_stages && tasks[*ix].stage > tasks[task_ix].stage;
+        let is_later = |ix: &usize| self.plan.has_stages && tasks[*ix].barrier > tasks[task_ix].stage;
         let later: Vec<usize> = (0..tasks.len()).filter(is_later).collect();
         let behind = self.links.reversed().behind(later.iter().copied().chain([task_ix]));
         let behind = later.into_iter().chain(behind);

@@ -110,7 +110,7 @@ fn enclosed(text: &str, around: &str) -> Option<AnswerCandidate> {
     let text = match plan.kind() {
         NodeKind::String => plan.value().into_owned(),
         NodeKind::Object => match parsed.document.format() {
-            DocumentFormat::Json => plan.slice().to_owned(),
+            DocumentFormat::Json | DocumentFormat::Own(_) => plan.slice().to_owned(),
             DocumentFormat::Yaml => write::yaml(&owned(plan, &mut 0)),
         },
         _ => return None,

@@ -90,7 +90,7 @@ macro_rules! placeholders {
 
 placeholders! {
     Inline "dialect" = Dialect, EVERYWHERE, "what plans of the dialect are called";
-    Inline "fence" = Fence, EVERYWHERE, "the word that marks the block with the plan: json or yaml";
+    Inline "fence" = Fence, EVERYWHERE, "the word that marks the block with the plan: json, yaml or markdown";
     Block "guide" = Guide, EVERYWHERE, "what a valid plan is: its fields, its rules, an example";
     Block "schema" = Schema, EVERYWHERE, "the dialect's JSON Schema";
     Block "goal" = Goal, EVERYWHERE, "the goal of the plan";

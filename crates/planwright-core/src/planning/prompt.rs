@@ -302,10 +302,11 @@ fn setback_value<'s>(setback: &'s ReplanCause<'s>, source: PlanningValueSource) 
     }
 }
 
-/// Returns the info string of the code block with the plan. For a Markdown file, the planner only writes its JSON.
+/// Returns the info string of the code block with the plan. Of a Markdown file with an embedded document, the planner only writes that.
 fn fence(dialect: &dyn Dialect) -> &'static str {
     match dialect.carriers().first() {
         Some(CarrierKind::Yaml) => "yaml",
+        Some(CarrierKind::Markdown) if dialect.notation().is_some() => "markdown",
         Some(CarrierKind::Json | CarrierKind::Markdown) | None => "json",
     }
 }

@@ -327,7 +327,7 @@ impl Comparison<'_> {
         let rule = self
             .dialect
             .edits()
-            .and_then(|edits| edits.fresh_id(&self.before.plan, ""))
+            .and_then(|edits| edits.fresh_id(&self.before.plan, "", self.before.plan.tasks().len()))
             .unwrap_or_default();
         let prefix = rule.trim_end_matches(|c: char| c.is_ascii_digit());
         let Some(key) = self.key(Field::Id).filter(|_| !prefix.is_empty()) else {
@@ -502,7 +502,7 @@ fn key_of(plan: &Plan, task_ix: usize) -> String {
     };
     let id = match task.name {
         TaskName::Id(id) => Some(plan.str(id)),
-        TaskName::Number(_) | TaskName::Missing => plan.task_str(task, Field::Id),
+        TaskName::Words(_) | TaskName::Number(_) | TaskName::Missing => plan.task_str(task, Field::Id),
     };
     match id {
         Some(id) => format!("id {id}"),

@@ -11,8 +11,10 @@ use crate::plan::{Links, Plan, Priority, State, Task, TaskOrder};
 pub struct Job {
     /// The tasks that must be satisfied before it may start.
     pub dependencies: Vec<u32>,
-    /// Its stage, which starts when all earlier ones are satisfied.
+    /// Its stage.
     pub stage: u32,
+    /// It starts when all tasks of stages before this one are satisfied.
+    pub barrier: u32,
     /// Its order among tasks that could start; the lowest is first.
     pub turn: u32,
     /// Whether nothing may run in parallel with it.
@@ -87,6 +89,7 @@ impl Jobs {
             TaskOrder::Priority | TaskOrder::Stage => tasks[ix].priority,
         };
         let stage = |ix: usize| if plan.has_stages { tasks[ix].stage } else { 0 };
+        let barrier = |ix: usize| if plan.has_stages { tasks[ix].barrier } else { 0 };
         match plan.lifecycle.order {
             TaskOrder::File => {}
             TaskOrder::Priority => turns.sort_by_key(|&ix| (priority(ix), Reverse(heights[ix]))),
@@ -99,6 +102,7 @@ impl Jobs {
         let jobs = tasks.iter().enumerate().map(|(ix, task)| Job {
             dependencies: links.of(ix).iter().map(|edge| edge.to).collect(),
             stage: stage(ix),
+            barrier: barrier(ix),
             turn: turn_of[ix],
             is_alone: task.alone,
             claims: Vec::new(),

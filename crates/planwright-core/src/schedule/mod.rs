@@ -543,7 +543,7 @@ impl Schedule {
     /// Skips all unstarted tasks that depend on a failed one, directly, through others or by their stage.
     fn skip_dependents(&mut self, failed: u32, actions: &mut Vec<ScheduleAction>) {
         let stage = self.jobs.all()[failed as usize].stage;
-        let is_later = |task: &u32| self.jobs.all()[*task as usize].stage > stage;
+        let is_later = |task: &u32| self.jobs.all()[*task as usize].barrier > stage;
         let later: Vec<u32> = self.tasks().filter(is_later).collect();
         self.skip_waiting(later, failed, actions);
         let mut behind = Vec::new();

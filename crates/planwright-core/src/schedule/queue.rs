@@ -109,18 +109,23 @@ impl Queue {
         self.stages.partition_point(|&stage| stage < job.stage)
     }
 
+    /// Returns the stage that must be open before a task starts.
+    fn barrier_of(&self, job: &Job) -> usize {
+        self.stages.partition_point(|&stage| stage < job.barrier)
+    }
+
     /// Files an unstarted task: as ready, or by what it waits for. Returns whether it is ready.
     pub(super) fn offer(&mut self, jobs: &Jobs, task: u32) -> bool {
         let job = &jobs.all()[task as usize];
         if self.n_open[task as usize] > 0 {
             return false;
         }
-        let stage = self.stage_of(job);
-        let is_ready = stage <= self.open_stage;
+        let barrier = self.barrier_of(job);
+        let is_ready = barrier <= self.open_stage;
         if is_ready {
             self.lane(job).insert((job.turn, task));
         } else {
-            self.behind_stage[stage].push(task);
+            self.behind_stage[barrier].push(task);
         }
         is_ready
     }
@@ -158,14 +163,14 @@ impl Queue {
             let (_, task) = [first, alone].into_iter().flatten().min()?;
             self.withdraw(jobs, task);
             let job = &jobs.all()[task as usize];
-            let stage = self.stage_of(job);
+            let barrier = self.barrier_of(job);
             let is_held = |claim: &&FileUse| !self.holders[claim.file as usize].allows(**claim);
             let held = job.claims.iter().find(is_held).copied();
             let begins = match held {
                 _ if !may_begin(task) => false,
                 // An earlier stage may have unfinished tasks again.
-                _ if stage > self.open_stage => {
-                    self.behind_stage[stage].push(task);
+                _ if barrier > self.open_stage => {
+                    self.behind_stage[barrier].push(task);
                     false
                 }
                 Some(claim) => {

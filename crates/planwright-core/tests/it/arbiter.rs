@@ -240,7 +240,8 @@ fn the_question_ends_with_the_agents_and_the_answer_format() {
 }
 
 /// The plans of the examples, one for each dialect.
-const EXAMPLES: [&str; 5] = [
+const EXAMPLES: [&str; 6] = [
+    "examples/checklist",
     "examples/opencrabs/plans/coding-plans",
     "examples/clido/.clido/plans",
     "examples/aimi/.aimi/tasks",

@@ -97,6 +97,7 @@ fn build(specs: &[Spec], lifecycle: &'static Lifecycle, has_stages: bool) -> (Pl
         };
         task.held = spec.held;
         task.stage = spec.stage;
+        task.barrier = spec.barrier();
         task.priority = Priority(f64::from(spec.priority));
     }
     builder.plan().has_stages = has_stages;
@@ -246,12 +247,19 @@ fn exactly_the_tasks_in_cycles_are_found() {
     check_law(3_000, specs(1, 1), |specs| check_cycles(&specs, lifecycle));
 }
 
-/// Adds the edges that stages stand for: each task waits for all of earlier stages.
+impl Spec {
+    /// Some tasks do not wait for the stages right before their own.
+    fn barrier(&self) -> u32 {
+        self.stage.saturating_sub(u32::from(self.priority))
+    }
+}
+
+/// Adds the edges that barriers stand for: each task waits for all of the stages before its barrier.
 fn with_barriers(specs: &[Spec]) -> Edges {
     let mut edges = edges_of(specs);
     for (a, row) in edges.iter_mut().enumerate() {
         for (b, edge) in row.iter_mut().enumerate() {
-            *edge |= specs[b].stage < specs[a].stage;
+            *edge |= specs[b].stage < specs[a].barrier();
         }
     }
     edges
@@ -320,7 +328,7 @@ fn is_ready(dialect: &str, specs: &[Spec], has_stages: bool, ix: usize) -> bool 
         Need::On(to) => to != ix && satisfies(dialect, &specs[to]),
         Need::Unknown => false,
     };
-    let earlier = |other: &Spec| has_stages && other.stage < own.stage && !satisfies(dialect, other);
+    let earlier = |other: &Spec| has_stages && other.stage < own.barrier() && !satisfies(dialect, other);
     own.status == 0 && !own.held && own.needs.iter().all(met) && !specs.iter().any(earlier)
 }
 
@@ -377,7 +385,7 @@ fn check_waits(dialect: &str, specs: &[Spec], ix: usize, waits: &[Wait]) -> Test
                 prop_assert!(specs[ix].needs.iter().any(is_nobody));
             }
             Wait::ForStage { task_ix, .. } => {
-                prop_assert!(specs[task_ix].stage < specs[ix].stage);
+                prop_assert!(specs[task_ix].stage < specs[ix].barrier());
                 prop_assert!(!satisfies(dialect, &specs[task_ix]));
             }
             Wait::Held => prop_assert!(specs[ix].held),

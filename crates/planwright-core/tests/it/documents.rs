@@ -95,7 +95,7 @@ fn check_gaps(document: &Document) -> TestCaseResult {
     gaps.push_str(&text[last_end..]);
     for line in gaps.lines() {
         let content = match document.format() {
-            DocumentFormat::Json => line,
+            DocumentFormat::Json | DocumentFormat::Own(_) => line,
             DocumentFormat::Yaml => line.split(['#']).next().unwrap_or(line),
         };
         let content = content.strip_prefix("---").unwrap_or(content);
@@ -124,6 +124,7 @@ fn check_slices(document: &Document) -> TestCaseResult {
         let alone = match document.format() {
             DocumentFormat::Json => parse_json(&slice),
             DocumentFormat::Yaml => parse_yaml(&slice),
+            DocumentFormat::Own(notation) => notation.parse(&SourceText::new(slice)),
         };
         prop_assert!(
             alone.diagnostics.is_empty(),

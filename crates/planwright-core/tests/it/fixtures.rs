@@ -46,7 +46,7 @@ pub(crate) fn fixtures(kind: &str) -> Vec<Fixture> {
     found
 }
 
-/// Calls a function with the choice among the five dialects, without a path and without facts from the disk.
+/// Calls a function with the choice among all dialects, without a path and without facts from the disk.
 pub(crate) fn with_choice<T>(run: impl FnOnce(&Choice<'_>) -> T) -> T {
     let facts = DiskFacts::default();
     run(&Choice::by_content(&facts))

@@ -98,6 +98,7 @@ fn check_patch(document: &Document, patch: &Patch, tally: &Tally) -> TestCaseRes
             let parsed = match document.format() {
                 planwright_core::document::DocumentFormat::Json => json::parse(&source),
                 planwright_core::document::DocumentFormat::Yaml => yaml::parse(&source),
+                planwright_core::document::DocumentFormat::Own(notation) => notation.parse(&source),
             };
             check_table(&parsed)?;
             let value = PlainValue::of(parsed.document.root().expect("still has a root"));

@@ -13,6 +13,7 @@ pub(crate) fn plan(dialect: &str, dice: &mut Dice) -> String {
         "aimi" => aimi_v3(dice),
         "rawko" => rawko(dice),
         "task-pack" => task_pack(dice),
+        "checklist" => checklist(dice),
         other => panic!("no plans of `{other}`"),
     }
 }
@@ -455,4 +456,54 @@ fn task_pack(dice: &mut Dice) -> String {
          ## Task Pack Contract\n\n```json\n{contract}\n```\n\n## Task Cards\n\n- T0\n",
         "ab".repeat(32)
     )
+}
+
+/// Returns a checklist of any variant, with other text between its lines.
+fn checklist(dice: &mut Dice) -> String {
+    let newline = dice.pick(&["\n", "\n", "\r\n"]);
+    let variant = dice.roll(4);
+    let mut out = String::new();
+    if variant == 0 {
+        out.push_str("<!-- planwright: explicit dependencies -->\n\n");
+    }
+    if dice.one_in(2) {
+        out.push_str("# Plan\n\nAbout it.\n\n");
+    }
+    let n_tasks = 1 + dice.roll(6);
+    for ix in 0..n_tasks {
+        if dice.one_in(5) && variant > 0 {
+            out.push_str(&format!("## Phase {ix}: more\n\n"));
+        }
+        let mark = dice.pick(&[" ", "x"]);
+        let star = dice.pick(&["", "", "*"]);
+        let word = dice.pick(&["Read it", "Write: it", "Ä (b)", "`code` and *more*", "a (needs care"]);
+        let id = match variant {
+            0 => format!("T{ix}: "),
+            1 => format!("T{:03} {}", ix + 1, dice.pick(&["", "[P] ", "[P] [US1] "])),
+            _ => String::new(),
+        };
+        out.push_str(&format!("- [{mark}]{star} {id}{word} {ix}"));
+        if variant == 0 && ix > 0 && dice.one_in(2) {
+            out.push_str(&format!(" (needs T{})", dice.roll(ix)));
+        }
+        out.push('\n');
+        for detail in [
+            "  Some text.",
+            "  - it works",
+            "  - files: a.rs, b.rs",
+            "",
+            "  > quoted",
+        ] {
+            if dice.one_in(5) {
+                out.push_str(&format!("{detail}\n"));
+            }
+        }
+        if dice.one_in(8) {
+            out.push_str("\n<!-- a remark -->\n");
+        }
+    }
+    if dice.one_in(4) {
+        out.truncate(out.trim_end().len());
+    }
+    out.replace('\n', newline)
 }

@@ -46,10 +46,11 @@ fn job(n_tasks: usize) -> impl Strategy<Value = Job> {
         prop::bool::weighted(0.15),
         prop::bool::weighted(0.9),
     );
-    (dependencies, claims, state, 0..3u32, 1..4u32, flags).prop_map(
-        |(dependencies, claims, state, stage, max_attempts, (is_alone, needs_review, is_wanted))| Job {
+    (dependencies, claims, state, (0..3u32, 0..3u32), 1..4u32, flags).prop_map(
+        |(dependencies, claims, state, (stage, n_free), max_attempts, (is_alone, needs_review, is_wanted))| Job {
             dependencies,
             stage,
+            barrier: stage.saturating_sub(n_free / 2),
             turn: 0,
             is_alone,
             claims: claims
@@ -101,7 +102,7 @@ fn story() -> impl Strategy<Value = Story> {
                 job.turn = (n_tasks - ix) as u32;
                 job.dependencies.retain(|&to| (to as usize) < ix);
                 if !has_stages {
-                    job.stage = 0;
+                    (job.stage, job.barrier) = (0, 0);
                 }
             }
             let policy = Policy {
@@ -148,7 +149,7 @@ impl Model<'_> {
     /// Returns whether a task only waits for slots, files and the run itself.
     fn is_ready(&self, schedule: &Schedule, task: usize) -> bool {
         let jobs = &self.story.jobs;
-        let mut earlier = (0..jobs.len()).filter(|&other| jobs[other].stage < jobs[task].stage);
+        let mut earlier = (0..jobs.len()).filter(|&other| jobs[other].stage < jobs[task].barrier);
         jobs[task].is_wanted
             && jobs[task]
                 .dependencies

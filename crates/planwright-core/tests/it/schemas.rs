@@ -6,6 +6,7 @@ use std::path::Path;
 use jsonschema::Validator;
 use planwright_core::dialect::{self, CarrierKind, Choice, DIALECTS, Dialect};
 use planwright_core::document::markdown::Markdown;
+use planwright_core::document::patch::PlainValue;
 use planwright_core::inspect::inspect;
 use planwright_core::text::SourceText;
 use planwright_testkit::corpus;
@@ -38,12 +39,32 @@ fn data_of(source: &SourceText, path: &Path) -> Option<Value> {
             value.apply_merge().ok()?;
             serde_json::to_value(value).ok()
         }
+        CarrierKind::Markdown if inspection.dialect?.notation().is_some() => {
+            let notation = inspection.dialect?.notation()?;
+            let parsed = notation(source, Some(&name)).parse(source);
+            Some(json_of(&PlainValue::of(parsed.document.root()?)))
+        }
         CarrierKind::Markdown => {
             let markdown = Markdown::parse(source);
             let section = markdown.section("Task Pack Contract")?;
             let fences = markdown.json_fences(&section);
             serde_json::from_str(source.slice(fences.first()?.inner)).ok()
         }
+    }
+}
+
+/// Returns a value as JSON data.
+fn json_of(value: &PlainValue) -> Value {
+    match value {
+        PlainValue::Null => Value::Null,
+        PlainValue::Bool(value) => json!(value),
+        PlainValue::Number(number) => serde_json::from_str(number).expect("a number"),
+        PlainValue::String(text) | PlainValue::Alias(text) => json!(text),
+        PlainValue::Array(items) => items.iter().map(json_of).collect(),
+        PlainValue::Object(members) => members
+            .iter()
+            .map(|(key, value)| (key.clone(), json_of(value)))
+            .collect(),
     }
 }
 
@@ -142,6 +163,13 @@ fn sound(dialect: &str) -> Value {
                 {"index": 1, "description": "d", "status": "pending", "dependsOn": [0]},
             ],
         }),
+        "checklist" => json!({
+            "title": "t",
+            "tasks": [
+                {"status": "x", "id": "T1", "title": "a", "criteria": ["x"], "files": ["a.rs"]},
+                {"status": " ", "id": "T2", "title": "b", "needs": ["T1"], "description": "d"},
+            ],
+        }),
         other => panic!("no plan in `{other}`"),
     }
 }
@@ -205,6 +233,14 @@ static GROSS: &[(&str, &str, &str)] = &[
     ("task-pack", "/tasks/0/wave", "[]"),
     ("task-pack", "/tasks/0/stop_if", "false"),
     ("task-pack", "/tasks/0/source_unit", ""),
+    ("checklist", "/tasks", ""),
+    ("checklist", "/tasks", "[]"),
+    ("checklist", "/tasks/0/status", ""),
+    ("checklist", "/tasks/0/status", "\"done\""),
+    ("checklist", "/tasks/0/title", "\" \""),
+    ("checklist", "/tasks/1/needs", "\"T1\""),
+    ("checklist", "/tasks/1/needs", "[1]"),
+    ("checklist", "/title", "7"),
     ("rawko", "/id", ""),
     ("rawko", "/id", "\"\""),
     ("rawko", "/status", "\"done\""),

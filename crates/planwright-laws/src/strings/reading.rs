@@ -112,7 +112,9 @@ pub(super) fn compare(harmless: &VerbOutput, word: &VerbOutput, [sentinel, said]
 fn scalars(dialect: &str, source: &SourceText) -> Scalars {
     let mut found = Scalars::new();
     let own = find(dialect).expect("a known dialect");
+    let notation = own.notation().map(|notation| notation(source, None).parse(source));
     let parsed = match own.embedded().and_then(|embedded| embedded.document(source)) {
+        _ if let Some(parsed) = notation => parsed,
         Some(parsed) => {
             let markdown = Markdown::parse(source);
             for entry in markdown.entries() {

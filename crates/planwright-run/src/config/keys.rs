@@ -233,6 +233,7 @@ pub static KEYS: &[ConfigKey] = &[
     key("run.types.NAME", Text),
     key("plan.agent", Text).with_variable(),
     key("plan.dialect", SettingType::Dialect).with_variable(),
+    key("plan.files", Words),
     key("plan.template", Text).with_variable(),
     key("plan.replan_template", Text).with_variable(),
     key("plan.derive_template", Text).with_variable(),

@@ -360,6 +360,10 @@ fn key(plan: &Plan, task_ix: usize) -> String {
     let task = &plan.tasks()[task_ix];
     match task.name {
         TaskName::Id(id) => format!("id {}", plan.str(id)),
+        TaskName::Words(_) => {
+            let section = plan.task_str(task, Field::Section).unwrap_or_default();
+            format!("{BY_WORDS}{}\n{section}", plan.task_title(task))
+        }
         TaskName::Number(_) | TaskName::Missing => match plan.task_str(task, Field::Id) {
             Some(id) => format!("id {id}"),
             None => {

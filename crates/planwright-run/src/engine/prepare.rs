@@ -368,6 +368,14 @@ pub(super) fn wanted_tasks(request: &RunRequest<'_>, snapshot: &PlanSnapshot) ->
     }
     if !options.selection.until.is_empty() {
         let until = numbers(&options.selection.until)?;
+        let plan = snapshot.plan();
+        let latest = until
+            .iter()
+            .map(|&ix| plan.tasks()[ix].barrier)
+            .max()
+            .filter(|_| plan.has_stages);
+        let earlier = (0..n_tasks).filter(|&ix| latest.is_some_and(|latest| plan.tasks()[ix].stage < latest));
+        let until: Vec<usize> = until.into_iter().chain(earlier).collect();
         let before = links.before(until.iter().copied());
         keep(until.into_iter().chain(before).collect());
     }

@@ -9,7 +9,7 @@ use planwright_core::text::SourceText;
 use super::error::ReviseError;
 use super::pending_change::PendingChange;
 use super::revision::revise;
-use super::{ChangeTarget, RevisedPlan};
+use super::{ChangeTarget, RevisedPlan, lasting_names};
 use crate::claims::{Claims, NotHolder};
 use crate::clock;
 use crate::files::DiskFiles;
@@ -30,6 +30,7 @@ pub fn edit<'e>(
     revise(target, verb, |pending| {
         pending.refuse_broken()?;
         pending.compare_states();
+        let names = &lasting_names(&pending.linked()?.plan, names)[..];
         match (verb, names) {
             ("remove", _) => {
                 refuse_held(&Claims::of(pending.history), names, by)?;

@@ -17,11 +17,11 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 use std::path::Path;
 
-use planwright_core::change;
+use planwright_core::change::{self, Problem};
 use planwright_core::dialect::Dialect;
 use planwright_core::edit::{PlanMove, PlanRequest};
 use planwright_core::inspect::Inspection;
-use planwright_core::plan::{Plan, PlanVerb, State};
+use planwright_core::plan::{Plan, PlanVerb, State, TaskName};
 use planwright_core::text::SourceText;
 
 use crate::gate::GatePolicy;
@@ -140,7 +140,38 @@ pub fn task_named(plan: &Plan, name: &str) -> Result<usize, ReviseError> {
     plan.find_task(name).ok_or_else(|| no_such_task(plan, name))
 }
 
+/// Returns the names that the plan has for some tasks: a position is valid only until the next edit, so it is never stored.
+fn lasting_names(plan: &Plan, names: &[String]) -> Vec<String> {
+    let lasting = names.iter().map(|name| {
+        let task_ix = plan.find_task(name).filter(|task_ix| {
+            let name = plan.tasks().get(*task_ix).map(|task| task.name);
+            matches!(name, Some(TaskName::Words(_)))
+        });
+        task_ix.map_or_else(|| name.clone(), |task_ix| plan.task_name(task_ix).into_owned())
+    });
+    each_once(&lasting.collect::<Vec<_>>())
+}
+
+/// Returns why a group cannot be used like a task.
+fn group_refused(plan: &Plan, group_ix: usize) -> Problem {
+    let tasks: Vec<_> = plan
+        .tasks_of_group(group_ix)
+        .take(8)
+        .map(|ix| plan.short_name(ix).into_owned())
+        .collect();
+    Problem::Field {
+        message: format!(
+            "`{}` is a group: its state follows from its tasks",
+            plan.str(plan.groups()[group_ix].name)
+        ),
+        help: format!("name one of its tasks: {}", tasks.join(", ")),
+    }
+}
+
 fn no_such_task(plan: &Plan, name: &str) -> ReviseError {
+    if let Some(group_ix) = plan.find_group(name) {
+        return ReviseError::Problem(group_refused(plan, group_ix));
+    }
     if plan.is_doubtful {
         let name = name.to_owned();
         return ReviseError::DoubtfulPlan { name };

@@ -7,7 +7,7 @@ use planwright_core::change::{ChangedText, Open, Problem};
 use planwright_core::dialect::{Choice, DIALECTS, DiskFacts, Note};
 use planwright_core::edit::{PlanMove, VerbRequest};
 use planwright_core::inspect::LinkedPlan;
-use planwright_core::plan::State;
+use planwright_core::plan::{Plan, State, TaskName};
 use planwright_core::text::SourceText;
 
 use super::error::ReviseError;
@@ -215,6 +215,7 @@ impl<'a> PendingChange<'a> {
 
     pub(super) fn edit(&mut self, edit: &Edit<'_>, now: &str) -> Result<(), ReviseError> {
         let plan = &self.linked()?.plan;
+        let names_before = worded_names(plan);
         let old_name = match edit {
             Edit::Rename { task_ix, .. } | Edit::Remove { task_ix, .. } if *task_ix < plan.tasks().len() => {
                 Some(plan.task_name(*task_ix).into_owned())
@@ -229,6 +230,9 @@ impl<'a> PendingChange<'a> {
             self.record_state(to, None, state, None);
             self.take_states();
         }
+        if !matches!(edit, Edit::Rename { .. }) {
+            self.keep_states_of_renamed(&names_before, edit)?;
+        }
         if let Edit::Add(new) = edit {
             let plan = &self.linked()?.plan;
             let added = plan
@@ -238,6 +242,42 @@ impl<'a> PendingChange<'a> {
         }
         Ok(())
     }
+}
+
+impl PendingChange<'_> {
+    /// Gives tasks that are named by their words the states that they had under their old names.
+    fn keep_states_of_renamed(&mut self, before: &[String], edit: &Edit<'_>) -> Result<(), ReviseError> {
+        let after = worded_names(&self.linked()?.plan);
+        let moved = before.iter().enumerate().filter_map(|(ix, old)| {
+            let new = after.get(edit.new_index(ix)?)?;
+            let state = self.states.get(old).copied().filter(|_| new != old)?;
+            Some((old.clone(), new.clone(), state))
+        });
+        let moved: Vec<(String, String, State)> = moved.collect();
+        if let Some((old, new, _)) = moved.iter().find(|(_, _, state)| *state == State::Running) {
+            return Err(ReviseError::Problem(Problem::Field {
+                message: format!("task `{old}` is running, and would be called `{new}`"),
+                help: "tasks without an id are called by their text: finish it or reset it first".to_owned(),
+            }));
+        }
+        for (old, _, _) in &moved {
+            self.forget_state(old);
+        }
+        for (_, new, state) in &moved {
+            self.record_state(new, None, Some(*state), None);
+        }
+        if !moved.is_empty() {
+            self.take_states();
+        }
+        Ok(())
+    }
+}
+
+/// Returns the names of all tasks, if some are named by their words.
+fn worded_names(plan: &Plan) -> Vec<String> {
+    let has_words = plan.tasks().iter().any(|task| matches!(task.name, TaskName::Words(_)));
+    let names = (0..plan.tasks().len()).filter(|_| has_words);
+    names.map(|ix| plan.task_name(ix).into_owned()).collect()
 }
 
 /// Calls a function with the choice of the file's dialect.

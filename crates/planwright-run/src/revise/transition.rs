@@ -11,7 +11,7 @@ use super::error::ReviseError;
 use super::pending_change::PendingChange;
 use super::plan_states::names_in;
 use super::revision::{Revision, revise};
-use super::{ChangeTarget, RevisedPlan, TaskSelector, each_once, no_such_task, task_named};
+use super::{ChangeTarget, RevisedPlan, TaskSelector, lasting_names, no_such_task, task_named};
 use crate::claims::{Claim, ClaimAuthority, Claims, NotHolder};
 use crate::gate::{ClosedGate, Gate, GatePolicy, Gates};
 use crate::journal::{ChangeRecord, ClaimRecord, ManualVerification};
@@ -112,7 +112,7 @@ fn name_of<'c>(request: &VerbRequest<'_>, call: &VerbCall<'c>) -> &'c str {
 impl TaskSelector<'_> {
     fn names(self, linked: &LinkedPlan, claims: &Claims, now: &str) -> Vec<String> {
         match self {
-            TaskSelector::Named(names) => each_once(names),
+            TaskSelector::Named(names) => lasting_names(&linked.plan, names),
             TaskSelector::Next(most) => next_names(linked, claims, now, most),
         }
     }

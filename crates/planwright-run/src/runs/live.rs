@@ -110,6 +110,8 @@ fn id_lock_path(plan: &PlanPlace, plan_id: &str) -> PathBuf {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Instant;
+
     use super::*;
     use crate::files::DiskFiles;
     use crate::layout::make_state_folder;
@@ -144,6 +146,12 @@ mod tests {
             Err(LockError::Held { holder: Some(_), .. })
         ));
         drop(live);
+        // A process that a test beside this one starts shares the lock until it
+        // executes its program.
+        let until = Instant::now() + Duration::from_secs(10);
+        while holder(&DiskFiles, &plan).is_some() && Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(10));
+        }
         assert_eq!(holder(&DiskFiles, &plan), None);
     }
 }

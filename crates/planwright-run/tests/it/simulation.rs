@@ -302,6 +302,7 @@ fn job(chance: &mut Chance, task: u32) -> Job {
     Job {
         dependencies,
         stage: 0,
+        barrier: 0,
         turn: 0,
         is_alone: chance.below(8) == 0,
         claims: Vec::new(),

@@ -31,6 +31,7 @@ pub static PROFILE: DialectProfile = DialectProfile {
     schema: include_str!("schema.json"),
     plan_machine: &NO_PLAN_STATUS,
     facets: Facets {
+        notation: None,
         writer: Some(&compose::TodoWriter),
         prompt: Some("# Entry {{task}}\n\n{{description}}\n"),
         edits: Some(&Todo),
@@ -76,7 +77,7 @@ impl Dialect for Todo {
     fn table_of(&self, _plan: &Plan, owner: Owner) -> Option<&'static FieldTable> {
         Some(match owner {
             Owner::Plan => &fields::LIST,
-            Owner::Task(_) => &fields::ENTRY,
+            Owner::Task(_) | Owner::Group(_) => &fields::ENTRY,
         })
     }
 }

@@ -111,6 +111,9 @@ fn fixes() -> Vec<VerbCommand> {
         let text = match sample.dialect.carriers().first() {
             Some(CarrierKind::Json) => comma(sample.text()),
             Some(CarrierKind::Yaml) => sample.text().replace("version: 1", "version: \"1\""),
+            _ if let Some(words) = sample.words.first().filter(|_| sample.dialect.notation().is_some()) => {
+                sample.text().replacen(words.defect.0, words.defect.1, 1)
+            }
             _ => format!("\u{feff}{}", sample.text()),
         };
         VerbCommand {

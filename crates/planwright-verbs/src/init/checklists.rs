@@ -10,22 +10,22 @@ const MAX_BYTES: usize = 1 << 20;
 
 /// A file with open tasks.
 #[derive(Serialize)]
-pub struct Checklist {
+pub struct OpenChecklist {
     /// Its name in the root of the workspace.
     pub file: String,
     pub n_open: usize,
 }
 
 /// Returns the checklists in the root of a workspace, by name.
-pub(super) fn find(root: &Path) -> Vec<Checklist> {
+pub(super) fn find(root: &Path) -> Vec<OpenChecklist> {
     let entries = std::fs::read_dir(root).into_iter().flatten().flatten();
     let names = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file()));
     let names = names.filter_map(|entry| entry.file_name().into_string().ok());
-    let mut found: Vec<Checklist> = names
+    let mut found: Vec<OpenChecklist> = names
         .filter(|name| is_list(name))
         .filter_map(|file| {
             let n_open = n_open(&root.join(&file));
-            (n_open > 0).then_some(Checklist { file, n_open })
+            (n_open > 0).then_some(OpenChecklist { file, n_open })
         })
         .collect();
     found.sort_by(|a, b| a.file.cmp(&b.file));

@@ -17,7 +17,7 @@ use planwright_run::workspace::{plans_at_home, root_of};
 use serde::{Deserialize, Serialize};
 
 pub use self::agent::{InstalledAgent, install_commands, names_of};
-pub use self::checklists::Checklist;
+pub use self::checklists::OpenChecklist;
 use self::config_text::{Settings, VERIFY_REMARK, config_text, every_setting};
 pub use self::verification::TriedCommand;
 use self::verification::try_all;
@@ -63,7 +63,7 @@ pub struct InitReport {
     pub verification: Vec<TriedCommand>,
     pub plans: Vec<String>,
     /// Files with open tasks that can be imported.
-    pub checklists: Vec<Checklist>,
+    pub checklists: Vec<OpenChecklist>,
     pub next: String,
     /// With `diff`: the intended files.
     #[serde(skip_serializing_if = "Option::is_none")]

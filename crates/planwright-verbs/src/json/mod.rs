@@ -171,6 +171,9 @@ pub struct PlanOverview {
     pub dialect: &'static str,
     pub form: &'static str,
     pub title: String,
+    /// The order of tasks without dependencies, if the dialect has a choice: `strict`, `phases` or `none`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub order: Option<String>,
     pub status: Option<String>,
     /// Where the states of the tasks are stored: `file`, `journal`, or `both` if the file cannot hold all of them.
     pub states_in: &'static str,
@@ -223,6 +226,15 @@ pub struct TaskOverview {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stage: Option<u32>,
     pub line: usize,
+    /// Its position in the file, if it has no id: `3`, or `2.3` in a group.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub position: Option<String>,
+    /// The group that it is part of.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub group: Option<String>,
+    /// Whether it is a group: it is never worked on, and its state follows from its tasks.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub is_group: bool,
 }
 
 #[derive(Serialize)]

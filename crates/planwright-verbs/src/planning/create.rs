@@ -193,7 +193,26 @@ fn name_at_home(dialect: &dyn Dialect, out: &Path) -> Option<String> {
 
 /// Returns the default path of a new plan: where its tool stores plans, by its id or its title.
 pub fn new_path(workspace: &Workspace, dialect: &dyn Dialect, id: Option<&str>, date: &str, title: &str) -> PathBuf {
-    from_here(&root_of(workspace.folder()).join(dialect.new_place(id, date, &slug(title))))
+    let root = root_of(workspace.folder());
+    let usual = root.join(dialect.new_place(id, date, &slug(title)));
+    // Where all plans of a dialect have one name, further ones get their title after it.
+    let has_one_name = dialect.new_place(id, date, "a") == dialect.new_place(id, date, "b");
+    match usual
+        .file_stem()
+        .zip(usual.extension())
+        .filter(|_| has_one_name && id.is_none() && usual.exists())
+    {
+        Some((stem, extension)) => {
+            let name = format!(
+                "{}-{}.{}",
+                stem.to_string_lossy(),
+                slug(title),
+                extension.to_string_lossy()
+            );
+            from_here(&usual.with_file_name(name))
+        }
+        None => from_here(&usual),
+    }
 }
 
 /// Returns the default path for a text of which only the dialect is known.

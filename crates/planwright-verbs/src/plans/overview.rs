@@ -16,6 +16,7 @@ pub fn plan_overview(opened: &OpenedPlan, linked: &LinkedPlan, readiness: &Readi
         dialect: linked.plan.dialect,
         form: linked.plan.form,
         title: linked.plan.title().to_owned(),
+        order: linked.plan.head_str(Field::Order).map(str::to_owned),
         status: linked.plan.head_str(Field::Status).map(str::to_owned),
         states_in: states_in(&linked.plan),
         progress: readiness.progress().into(),
@@ -60,6 +61,37 @@ pub fn task_overview(
             .flatten(),
         stage: plan.has_stages.then_some(task.stage),
         line: index.position(task.span.start).line,
+        position: plan
+            .position(task_ix)
+            .filter(|_| plan.task_id(task).is_none())
+            .map(str::to_owned),
+        group: plan
+            .group_of(task_ix)
+            .map(|group| plan.str(plan.groups()[group].name).to_owned()),
+        is_group: false,
+    }
+}
+
+/// Returns a group of tasks like a task, for JSON.
+pub fn group_overview(plan: &Plan, index: &LineIndex<'_>, group_ix: usize) -> TaskOverview {
+    let group = &plan.groups()[group_ix];
+    let state = plan.group_state(group_ix);
+    let parent = group.parent.and_then(|parent| plan.groups().get(parent as usize));
+    TaskOverview {
+        task: plan.str(group.name).to_owned(),
+        title: plan.str(group.title).to_owned(),
+        status: state.as_str(),
+        status_word: plan.lifecycle.word_of(state).to_owned(),
+        ready: false,
+        depends_on: Vec::new(),
+        waits_for: Vec::new(),
+        note: None,
+        holder: None,
+        stage: None,
+        line: index.position(group.span.start).line,
+        position: None,
+        group: parent.map(|parent| plan.str(parent.name).to_owned()),
+        is_group: true,
     }
 }
 
@@ -92,7 +124,7 @@ pub fn wait_words(plan: &Plan, wait: Wait) -> String {
                 plan.lifecycle.wording.task
             )
         }
-        Wait::ForStage { task_ix } => format!("an earlier stage: {}", named(task_ix)),
-        Wait::Held => "the removal of `skip: true` from the file".to_owned(),
+        Wait::ForStage { task_ix } => format!("{}: {}", plan.lifecycle.wording.stage, named(task_ix)),
+        Wait::Held => plan.lifecycle.wording.held.to_owned(),
     }
 }

@@ -13,6 +13,7 @@ pub fn task_named(linked: &LinkedPlan, name: &str) -> Result<usize> {
         ReviseError::SeveralTasks { name, lines } => several_tasks(name, lines),
         ReviseError::NoSuchTask { known, .. } => unknown_task(name, known),
         ReviseError::DoubtfulPlan { name } => unreadable_task(name),
+        ReviseError::Problem(problem) => Failure::problem(problem.to_string(), problem.help()),
         _ => unknown_task(name, &[]),
     })
 }

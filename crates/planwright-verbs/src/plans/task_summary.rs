@@ -56,6 +56,8 @@ pub struct TaskSummary {
     pub state: ShownState,
     /// Who holds it, or why it does not move.
     pub reason: Option<String>,
+    /// The groups that begin before it, from the outside in: name and title.
+    pub opens: Vec<(String, String)>,
 }
 
 impl TaskSummary {
@@ -68,12 +70,28 @@ impl TaskSummary {
     ) -> Self {
         let plan = &linked.plan;
         TaskSummary {
-            name: plan.task_name(task_ix).into_owned(),
+            name: plan.short_name(task_ix).into_owned(),
             title: plan.task_subject(&plan.tasks()[task_ix]).to_owned(),
             state: ShownState::of(plan, readiness, task_ix),
             reason: reason(opened, linked, readiness, skip_causes, task_ix),
+            opens: opened_groups(plan, task_ix),
         }
     }
+}
+
+/// Returns the groups around a task that are not around the task before it, from the outside in.
+fn opened_groups(plan: &Plan, task_ix: usize) -> Vec<(String, String)> {
+    let around = |task_ix: usize| plan.groups_around(task_ix);
+    let before: Vec<usize> = task_ix
+        .checked_sub(1)
+        .map_or(Vec::new(), |before| around(before).collect());
+    let mut opened: Vec<usize> = around(task_ix).filter(|group| !before.contains(group)).collect();
+    opened.reverse();
+    let named = opened.into_iter().map(|group| {
+        let group = &plan.groups()[group];
+        (plan.str(group.name).to_owned(), plan.str(group.title).to_owned())
+    });
+    named.collect()
 }
 
 /// Returns who holds a task, or why it does not move.

@@ -21,6 +21,7 @@ const GROUPS: &[(&str, &[&str])] = &[
         "Changing plans",
         &[
             "new",
+            "adopt",
             "add",
             "set",
             "remove",

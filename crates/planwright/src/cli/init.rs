@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use planwright_run::shell::argument;
 use planwright_verbs::init::{
-    Checklist, ExistingConfig, InitObserver, InitReport, InitRequest, InstalledAgent, RepositoryState, TriedCommand,
-    init, install_commands, names_of,
+    ExistingConfig, InitObserver, InitReport, InitRequest, InstalledAgent, OpenChecklist, RepositoryState,
+    TriedCommand, init, install_commands, names_of,
 };
 use planwright_verbs::text::{count, cut, one_line};
 use planwright_verbs::verification::TrialResult;
@@ -203,7 +203,7 @@ fn say_no_agent(output: &mut Output) {
 }
 
 /// Prints the files with open tasks, and the commands that import them.
-fn say_checklists(found: &[Checklist], output: &mut Output) {
+fn say_checklists(found: &[OpenChecklist], output: &mut Output) {
     for checklist in found {
         let tasks = count(checklist.n_open as u64, "open task");
         let file = argument(&checklist.file);

@@ -1,5 +1,6 @@
 //! The command line: one file per verb or family of verbs, and their shared code.
 
+mod adopt;
 mod agents;
 mod answers;
 mod approval;
@@ -85,8 +86,8 @@ use output::{ColorChoice, Form, Output};
 
 /// One engine for the plans that AI coding agents work from.
 ///
-/// Reads OpenCrabs, clido, Aimi, spec-first and rawko plans in the files your agent already uses,
-/// and reports every error in them.
+/// Reads Markdown checklists (also of spec-kit, OpenSpec and Kiro), and OpenCrabs, clido, Aimi, spec-first and rawko plans,
+/// in the files your agent already uses, and reports every error in them.
 #[derive(Parser)]
 #[command(name = "planwright", version, max_term_width = 100)]
 struct Cli {
@@ -154,6 +155,7 @@ Examples:
     Reset(transition::FinishArgs),
     Verify(verify::Args),
     Edit(edit::Args),
+    Adopt(adopt::Args),
     Add(task_edits::AddArgs),
     Set(task_edits::SetArgs),
     Remove(task_edits::RemoveArgs),
@@ -425,6 +427,7 @@ fn dispatch(verb: CliVerb, output: &mut Output) -> Result<Exit> {
         CliVerb::Reset(args) => transition::finish(TaskVerb::Reset, &args, output),
         CliVerb::Verify(args) => verify::run(&args, output),
         CliVerb::Edit(args) => edit::run(&args, output),
+        CliVerb::Adopt(args) => adopt::run(&args, output),
         CliVerb::Add(args) => task_edits::add(&args, output),
         CliVerb::Set(args) => task_edits::set(&args, output),
         CliVerb::Remove(args) => task_edits::remove(&args, output),

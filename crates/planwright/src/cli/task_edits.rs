@@ -71,7 +71,7 @@ pub(crate) struct AddArgs {
     id: Option<String>,
 
     /// Make it depend on this task; may be given several times.
-    #[arg(long = "on", visible_alias = "depends-on", value_name = "TASK")]
+    #[arg(long = "on", visible_alias = "depends-on", alias = "needs", value_name = "TASK")]
     on: Vec<String>,
 
     #[command(flatten)]

@@ -23,6 +23,12 @@ const CLIDO: Example = Example {
     n_done_before: 1,
 };
 
+const CHECKLIST: Example = Example {
+    name: "checklist",
+    tasks: &["T2", "T3", "T4", "T5"],
+    n_done_before: 1,
+};
+
 const AIMI: Example = Example {
     name: "aimi",
     tasks: &["US-002", "US-003", "US-004"],
@@ -161,6 +167,11 @@ fn a_failure_is_fixed_by_the_next_attempt() {
 }
 
 #[test]
+fn a_checklist_is_carried_out() {
+    is_carried_out(&CHECKLIST);
+}
+
+#[test]
 fn stories_are_carried_out() {
     is_carried_out(&AIMI);
 }
@@ -196,7 +207,7 @@ fn every_example_is_tried() {
         .map(|entry| entry.file_name().to_string_lossy().into_owned())
         .collect();
     found.sort_unstable();
-    let mut tried = [CLIDO, AIMI, OPENCRABS, RAWKO, TASK_PACK].map(|example| example.name);
+    let mut tried = [CHECKLIST, CLIDO, AIMI, OPENCRABS, RAWKO, TASK_PACK].map(|example| example.name);
     tried.sort_unstable();
     assert_eq!(found, tried);
 }

@@ -112,7 +112,7 @@ pub(super) const TOOLS: &[Tool] = &[
             marks: JSON_MARKS,
         }),
         run: Some(&["run", "--quiet", "-j2", formats::CLIDO_FILE]),
-        remark: "A plan in one of five dialects, here clido's JSON. Every change is made durable (`fsync`) and recorded in a \
+        remark: "A plan in one of six dialects, here clido's JSON. Every change is made durable (`fsync`) and recorded in a \
                  journal; a run keeps the output of every task.",
     },
     Tool {

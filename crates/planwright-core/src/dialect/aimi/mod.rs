@@ -96,9 +96,9 @@ impl Dialect for Aimi {
         Some(match (owner, plan.form) {
             (Owner::Plan, form) if is_v2(form) => &fields::V2_ROOT,
             (Owner::Plan, _) => &fields::ROOT,
-            (Owner::Task(_), V2_FORM) => &fields::V2_STORY,
-            (Owner::Task(_), LINKED_V2_FORM) => &fields::LINKED_V2_STORY,
-            (Owner::Task(_), _) => &fields::STORY,
+            (Owner::Task(_) | Owner::Group(_), V2_FORM) => &fields::V2_STORY,
+            (Owner::Task(_) | Owner::Group(_), LINKED_V2_FORM) => &fields::LINKED_V2_STORY,
+            (Owner::Task(_) | Owner::Group(_), _) => &fields::STORY,
         })
     }
 }

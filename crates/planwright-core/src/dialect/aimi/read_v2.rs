@@ -117,5 +117,6 @@ fn rank_stages(builder: &mut PlanBuilder) {
     for story_ix in 0..builder.plan().tasks().len() {
         let story = builder.task_mut(story_ix);
         story.stage = priorities.partition_point(|&priority| priority < story.priority) as u32;
+        story.barrier = story.stage;
     }
 }

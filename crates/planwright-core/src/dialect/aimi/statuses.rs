@@ -80,10 +80,12 @@ static WORDING: Wording = Wording {
     },
     after_stop: PLAIN_WORDING.after_stop,
     after_failure: "",
+    stage: PLAIN_WORDING.stage,
+    held: PLAIN_WORDING.held,
 };
 
 impl Edits for Aimi {
-    fn fresh_id(&self, plan: &Plan, _minted: &str) -> Option<String> {
+    fn fresh_id(&self, plan: &Plan, _minted: &str, _at: usize) -> Option<String> {
         Some(next_id(plan, "US-", 3))
     }
 

@@ -79,7 +79,7 @@ impl Dialect for Clido {
         Some(match owner {
             Owner::Plan if plan.form == "saved" => &fields::SAVED,
             Owner::Plan => &fields::FLAT,
-            Owner::Task(_) => &fields::TASK,
+            Owner::Task(_) | Owner::Group(_) => &fields::TASK,
         })
     }
 }

@@ -22,6 +22,7 @@ impl CarriedDocument {
         let carrier = match parsed.document.format() {
             DocumentFormat::Json => CarrierKind::Json,
             DocumentFormat::Yaml => CarrierKind::Yaml,
+            DocumentFormat::Own(_) => CarrierKind::Markdown,
         };
         let source = parsed.document.source();
         if choice.forced.is_none() && likely_carrier(source.as_str(), choice) != carrier {
@@ -127,10 +128,17 @@ fn likely_carrier(text: &str, choice: &Choice<'_>) -> CarrierKind {
         return carrier;
     }
     let has_fence = memchr::memmem::find(text.as_bytes(), b"```").is_some();
-    if !has_fence && text.trim_start_matches('\u{feff}').lines().any(yaml::is_member_line) {
+    let is_page = named == Some(CarrierKind::Markdown) && text.lines().any(|line| line.starts_with("# "));
+    if !has_fence && !is_page && text.trim_start_matches('\u{feff}').lines().any(yaml::is_member_line) {
         return CarrierKind::Yaml;
     }
-    if text.contains('{') {
+    // A page of Markdown may quote any JSON; only a plan in it is meant.
+    let quotes_plan = || {
+        ["\"tasks\"", "\"steps\"", "\"userStories\""]
+            .iter()
+            .any(|key| text.contains(key))
+    };
+    if text.contains('{') && (named != Some(CarrierKind::Markdown) || quotes_plan()) {
         return CarrierKind::Json;
     }
     named.unwrap_or(CarrierKind::Yaml)

@@ -197,14 +197,10 @@ fn no_dialect(input: &DialectInput<'_>, choice: &Choice<'_>) -> Diagnostic {
 /// Returns whether a path matches one of these patterns, at any depth.
 pub(super) fn fits_place(places: &[&str], path: &str) -> bool {
     places.iter().any(|place| {
-        let (own_folder, name) = path.rsplit_once('/').unwrap_or(("", path));
-        match place.rsplit_once('/') {
-            Some((folder, pattern)) => {
-                let at_home = own_folder == folder || own_folder.ends_with(&format!("/{folder}"));
-                at_home && glob(pattern, name)
-            }
-            None => glob(place, name),
-        }
+        let mut parts = path.rsplit('/');
+        place
+            .rsplit('/')
+            .all(|pattern| parts.next().is_some_and(|part| glob(pattern, part)))
     })
 }
 

@@ -120,7 +120,7 @@ impl Dialect for OpenCrabs {
     fn table_of(&self, _plan: &Plan, owner: Owner) -> Option<&'static FieldTable> {
         Some(match owner {
             Owner::Plan => &fields::PLAN,
-            Owner::Task(_) => &fields::TASK,
+            Owner::Task(_) | Owner::Group(_) => &fields::TASK,
         })
     }
 

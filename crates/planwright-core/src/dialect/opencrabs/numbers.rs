@@ -136,7 +136,7 @@ fn resolve_numbers(reader: &mut PlanReader<'_>, numbers: &Numbers) {
     let is_number = |dependency: &&Dependency| match dependency.target {
         DependencyTarget::Position(_) | DependencyTarget::NoSuchNumber => true,
         DependencyTarget::Unreadable => zeros.binary_search(&dependency.span).is_ok(),
-        DependencyTarget::Id(_) => false,
+        DependencyTarget::Id(_) | DependencyTarget::Group(_) => false,
     };
     let numbers_written = reader.builder.plan().all_dependencies().iter().filter(is_number);
     let shift: Vec<(Span, f64)> = numbers_written

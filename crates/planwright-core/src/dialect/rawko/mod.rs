@@ -82,7 +82,7 @@ impl Dialect for Rawko {
     fn table_of(&self, _plan: &Plan, owner: Owner) -> Option<&'static FieldTable> {
         Some(match owner {
             Owner::Plan => &fields::PLAN,
-            Owner::Task(_) => &fields::STEP,
+            Owner::Task(_) | Owner::Group(_) => &fields::STEP,
         })
     }
 

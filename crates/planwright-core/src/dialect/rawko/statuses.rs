@@ -57,6 +57,8 @@ static WORDING: Wording = Wording {
     },
     after_stop: PLAIN_WORDING.after_stop,
     after_failure: "the plan is in `replanning`: `planwright replan` has a new version made; `run --retry-failed` tries again",
+    stage: PLAIN_WORDING.stage,
+    held: PLAIN_WORDING.held,
 };
 
 /// Plans are not approved here: the first start starts one. An abandoned plan has failed.

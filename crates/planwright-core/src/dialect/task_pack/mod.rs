@@ -120,8 +120,8 @@ impl Dialect for TaskPack {
     fn table_of(&self, plan: &Plan, owner: Owner) -> Option<&'static FieldTable> {
         match owner {
             Owner::Plan => None,
-            Owner::Task(_) if plan.form == "draft" => Some(&fields::DRAFT_TASK),
-            Owner::Task(_) => Some(&fields::EXECUTABLE_TASK),
+            Owner::Task(_) | Owner::Group(_) if plan.form == "draft" => Some(&fields::DRAFT_TASK),
+            Owner::Task(_) | Owner::Group(_) => Some(&fields::EXECUTABLE_TASK),
         }
     }
 
@@ -153,7 +153,7 @@ impl Dialect for TaskPack {
 }
 
 impl Edits for TaskPack {
-    fn fresh_id(&self, plan: &Plan, _minted: &str) -> Option<String> {
+    fn fresh_id(&self, plan: &Plan, _minted: &str, _at: usize) -> Option<String> {
         Some(next_id(plan, "T", 3))
     }
 

@@ -16,7 +16,7 @@ use super::{contract, report};
 use crate::diagnostic::{Diagnostic, Safety};
 use crate::document::markdown::Markdown;
 use crate::document::{NodeKind, NodeRef, Parsed};
-use crate::plan::lifecycle::{OnFailure, Wording};
+use crate::plan::lifecycle::{OnFailure, PLAIN_WORDING, Wording};
 use crate::plan::{
     Dependency, DependencyTarget, Field, FieldEntry, FieldValue, Lifecycle, Machine, PlanBuilder, Priority, Slots,
     TaskName, TaskOrder,
@@ -75,6 +75,8 @@ static WORDING: Wording = Wording {
     },
     after_stop: "go back to the source plan, correct it, rebuild the pack with `planwright tasks regenerate PLAN_FILE`, and run that",
     after_failure: "",
+    stage: PLAIN_WORDING.stage,
+    held: PLAIN_WORDING.held,
 };
 
 const CONTRACT_WAVES: usize = 1;
@@ -245,9 +247,9 @@ fn read_task<'d>(
     let wave = found
         .get(place(Field::Wave))
         .map(|wave| JsView::of(wave).to_js_string());
-    task.stage = wave
-        .and_then(|wave| waves.position.get(&wave).copied())
-        .unwrap_or(waves.n_waves);
+    let stage = wave.and_then(|wave| waves.position.get(&wave).copied());
+    task.stage = stage.unwrap_or(waves.n_waves);
+    task.barrier = task.stage;
     let listed = id.and_then(|id| waves.listed.get(&*id.value()).copied());
     task.priority = Priority(listed.map_or(f64::INFINITY, |at| at as f64));
     task.alone = found.get(place(Field::Parallelizable)).and_then(NodeRef::as_bool) == Some(false);

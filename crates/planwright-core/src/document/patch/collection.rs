@@ -53,6 +53,7 @@ impl<'d> FileLayout<'d> {
         match document.format() {
             DocumentFormat::Json => layout.read_json(),
             DocumentFormat::Yaml => layout.read_yaml(),
+            DocumentFormat::Own(_) => {}
         }
         layout
     }

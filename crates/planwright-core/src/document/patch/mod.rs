@@ -34,6 +34,7 @@ mod value;
 
 pub(crate) use permute::permute;
 pub use refusal::PatchRefusal;
+pub(crate) use resolve::{Changes, CollectionChange};
 pub use value::PlainValue;
 
 use super::{Document, DocumentFormat, NodeRef, Parsed, Style};
@@ -42,7 +43,6 @@ use crate::text::{SourceText, Span};
 
 use super::route::Route;
 use collection::FileLayout;
-use resolve::{Changes, CollectionChange};
 
 /// One change of a document.
 #[derive(Clone, Debug, PartialEq)]
@@ -141,6 +141,11 @@ pub fn lower(document: &Document, patches: &[Patch]) -> Result<Vec<Replacement>,
 }
 
 fn lower_changes(document: &Document, changes: &Changes<'_>) -> Result<Vec<Replacement>, PatchRefusal> {
+    if let DocumentFormat::Own(notation) = document.format() {
+        let mut edits = notation.0.lower(document, changes)?;
+        sort(&mut edits);
+        return Ok(edits);
+    }
     let layout = FileLayout::of(document);
     let mut edits = Vec::new();
     for (row, (context, value)) in &changes.scalars {
@@ -247,6 +252,7 @@ fn parse_again(document: &Document, source: &SourceText) -> Parsed {
     match document.format() {
         DocumentFormat::Json => super::json::parse_span(source, extent),
         DocumentFormat::Yaml => super::yaml::parse_span(source, extent),
+        DocumentFormat::Own(notation) => notation.parse(source),
     }
 }
 

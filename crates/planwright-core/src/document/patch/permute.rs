@@ -13,12 +13,15 @@ use crate::text::{SourceText, Span};
 /// another target.
 pub(crate) fn permute(document: &Document, spans: &[Span], order: &[usize]) -> Result<String, PatchRefusal> {
     refuse_document(document)?;
+    if let DocumentFormat::Own(notation) = document.format() {
+        return notation.0.permute(document, spans, order);
+    }
     let source = document.source();
     let rows = new_rows(document, spans, order).ok_or(PatchRefusal::OutOfRange(document.extent()))?;
     refuse_early_aliases(document, &rows)?;
     let pieces = match document.format() {
         DocumentFormat::Json => spans.to_vec(),
-        DocumentFormat::Yaml => whole_lines(source, spans).unwrap_or_else(|| spans.to_vec()),
+        DocumentFormat::Yaml | DocumentFormat::Own(_) => whole_lines(source, spans).unwrap_or_else(|| spans.to_vec()),
     };
     let newline = source.newline().as_str();
     let mut edits = Vec::new();

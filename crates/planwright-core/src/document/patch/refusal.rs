@@ -73,6 +73,13 @@ pub enum PatchRefusal {
         /// The span of the place.
         span: Span,
     },
+    /// The notation has no form for the value.
+    NoForm {
+        /// The reason.
+        reason: &'static str,
+        /// The span of the place.
+        span: Span,
+    },
     /// The edited text would not have the intended meaning.
     Mismatch(Span),
 }
@@ -94,6 +101,7 @@ impl PatchRefusal {
             | PatchRefusal::RepeatedKey { span, .. }
             | PatchRefusal::KeyExists { span, .. }
             | PatchRefusal::IndexOutOfRange { span, .. }
+            | PatchRefusal::NoForm { span, .. }
             | PatchRefusal::Unwritable { span, .. } => Some(*span),
         }
     }
@@ -121,7 +129,7 @@ impl fmt::Display for PatchRefusal {
             }
             PatchRefusal::Overlap(_) => f.write_str("two edits want to change the same bytes"),
             PatchRefusal::OutOfRange(_) => f.write_str("an edit does not fit the text"),
-            PatchRefusal::Unwritable { reason, .. } => f.write_str(reason),
+            PatchRefusal::Unwritable { reason, .. } | PatchRefusal::NoForm { reason, .. } => f.write_str(reason),
             PatchRefusal::Mismatch(_) => f.write_str("the edited text would not read as intended"),
         }
     }

@@ -13,24 +13,24 @@ const INDEX_FROM: usize = 16;
 
 /// The changes of a list of patches, by row.
 #[derive(Default)]
-pub(super) struct Changes<'p> {
+pub(crate) struct Changes<'p> {
     /// Scalars and their new values.
-    pub(super) scalars: BTreeMap<usize, (ScalarContext, &'p PlainValue)>,
+    pub(in crate::document) scalars: BTreeMap<usize, (ScalarContext, &'p PlainValue)>,
     /// Keys and their new texts.
-    pub(super) renames: BTreeMap<usize, (ScalarContext, &'p str)>,
+    pub(in crate::document) renames: BTreeMap<usize, (ScalarContext, &'p str)>,
     /// Collections with removed or new children.
-    pub(super) collections: BTreeMap<usize, CollectionChange<'p>>,
+    pub(crate) collections: BTreeMap<usize, CollectionChange<'p>>,
 }
 
 /// The changes of one collection's children.
 #[derive(Default)]
-pub(super) struct CollectionChange<'p> {
+pub(crate) struct CollectionChange<'p> {
     /// The context of the collection itself.
     pub(super) context: ScalarContext,
     /// Positions of the removed children.
-    pub(super) removed: BTreeSet<usize>,
+    pub(crate) removed: BTreeSet<usize>,
     /// New children by the position of the next old child; the number of children for the end.
-    pub(super) inserted: BTreeMap<usize, Vec<NewChild<'p>>>,
+    pub(crate) inserted: BTreeMap<usize, Vec<NewChild<'p>>>,
 }
 
 impl<'p> CollectionChange<'p> {
@@ -49,9 +49,9 @@ impl<'p> CollectionChange<'p> {
 
 /// A new member, or a new element if there is no key.
 #[derive(Clone, Copy)]
-pub(super) struct NewChild<'p> {
-    pub(super) key: Option<&'p str>,
-    pub(super) value: &'p PlainValue,
+pub(crate) struct NewChild<'p> {
+    pub(crate) key: Option<&'p str>,
+    pub(crate) value: &'p PlainValue,
 }
 
 /// Finds the targets of the patches.
@@ -406,6 +406,16 @@ impl<'d, 'p> Resolver<'d, 'p> {
 }
 
 impl Changes<'_> {
+    /// Returns the new value of a scalar, by its row.
+    pub(crate) fn scalar(&self, row: usize) -> Option<&PlainValue> {
+        self.scalars.get(&row).map(|(_, value)| *value)
+    }
+
+    /// Returns the rows of the scalars with new values.
+    pub(crate) fn scalar_rows(&self) -> impl Iterator<Item = usize> {
+        self.scalars.keys().copied()
+    }
+
     /// Returns whether the new document has exactly the predicted content.
     pub(super) fn agree_with(&self, old: &Document, new: &Parsed) -> bool {
         if new.document.is_broken() || new.document.features().multi_document {

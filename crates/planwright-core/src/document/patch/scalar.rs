@@ -40,7 +40,7 @@ pub(super) fn lower(
     }
     let edit = match layout.document.format() {
         DocumentFormat::Json => replace_json(layout, node, value)?,
-        DocumentFormat::Yaml => replace_yaml(layout, node, context, value)?,
+        DocumentFormat::Yaml | DocumentFormat::Own(_) => replace_yaml(layout, node, context, value)?,
     };
     edits.push(edit);
     Ok(())
@@ -50,7 +50,7 @@ pub(super) fn lower(
 pub(super) fn rename(layout: &FileLayout<'_>, key_node: NodeRef<'_>, context: ScalarContext, to: &str) -> Replacement {
     let text = match layout.document.format() {
         DocumentFormat::Json => crate::document::json::encode(to),
-        DocumentFormat::Yaml => key(layout, to, key_node.style(), context),
+        DocumentFormat::Yaml | DocumentFormat::Own(_) => key(layout, to, key_node.style(), context),
     };
     Replacement::new(key_node.span(), text)
 }

@@ -14,6 +14,7 @@ mod tidy;
 
 pub(crate) use schema::{number, plain_kind};
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use granit_parser::{Event, Parser, ScalarStyle, StrInput, StructureStyle, Tag};
@@ -105,7 +106,7 @@ struct YamlReader<'t> {
     /// The start of the document in the text, which is added to the parser's offsets.
     base: usize,
     builder: Builder,
-    decoded: Vec<(u32, Box<str>)>,
+    decoded: Vec<(u32, Cow<'static, str>)>,
     aliases: Vec<(u32, u32)>,
     features: Features,
     /// Anchor numbers, ascending, and their rows.
@@ -319,7 +320,7 @@ impl<'t> YamlReader<'t> {
         }
         self.builder.push(kind, style, span, decoded);
         if decoded {
-            self.decoded.push((row, value.into()));
+            self.decoded.push((row, Cow::Owned(value.to_owned())));
         }
         self.last_end = range.end.max(self.last_end);
     }
@@ -595,7 +596,7 @@ impl<'t> YamlReader<'t> {
         self.features.unpatchable.push(row);
         self.keys.push((digest(text.as_bytes()), row));
         self.builder.push(NodeKind::Key, Style::Plain, span, true);
-        self.decoded.push((row, text.into()));
+        self.decoded.push((row, Cow::Owned(text)));
     }
 
     fn unresolved_alias(&mut self, name: &str, span: Span) {

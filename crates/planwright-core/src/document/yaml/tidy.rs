@@ -1,5 +1,7 @@
 //! A fast path for YAML as tools write it. Gives exactly the rows of the event parser, or declines the whole text. Never reports findings.
 
+use std::borrow::Cow;
+
 use super::schema::plain_kind;
 use crate::document::json::digest;
 use crate::document::{Builder, Document, DocumentFormat, NodeKind, Parsed, Style};
@@ -81,7 +83,7 @@ struct Tidy<'t> {
     text: &'t str,
     bytes: &'t [u8],
     builder: Builder,
-    decoded: Vec<(u32, Box<str>)>,
+    decoded: Vec<(u32, Cow<'static, str>)>,
     frames: Vec<TidyFrame>,
     /// A digest per key of the open mappings, for finding duplicates.
     keys: Vec<u64>,
@@ -207,7 +209,7 @@ impl Tidy<'_> {
     fn push_decoded(&mut self, style: Style, span: Span, value: String) {
         let row = self.builder.nodes.len() as u32;
         self.builder.push(NodeKind::String, style, span, true);
-        self.decoded.push((row, value.into()));
+        self.decoded.push((row, Cow::Owned(value)));
         self.last_end = self.last_end.max(span.end as usize);
     }
 

@@ -210,6 +210,7 @@ fn judge(text: &SourceText, order: &DerivationRequest<'_>, plan: &SourcePlan) ->
         source_plan: dialect::SourcePlanLookup::Bytes(order.plan.as_str().as_bytes().to_vec()),
         directories,
         neighbours: None,
+        order: None,
     };
     let choice = Choice {
         dialects: DIALECTS,

@@ -55,7 +55,10 @@ pub(in crate::cli) fn draw(page: &ShownPage<'_>) -> String {
         page,
     };
     let body = match page.is_whole || page.is_filtered {
-        true => tasks.iter().map(|task| drawing.task(task, Detail::Whole)).collect(),
+        true => tasks
+            .iter()
+            .map(|task| drawing.groups_before(task) + &drawing.task(task, Detail::Whole))
+            .collect(),
         // One more line is for the shell's prompt.
         false => drawing.bounded(page.height.saturating_sub(n_lines(&head) + n_lines(&foot) + 1)),
     };
@@ -82,7 +85,14 @@ fn head(page: &ShownPage<'_>) -> String {
     }
     let status = plan.status.as_deref();
     let status = status.map_or(String::new(), |status| format!(" · {}", one_line(status)));
-    let origin = format!("{} ({}){status} · {}", plan.dialect, plan.form, one_line(&plan.path));
+    let order = plan.order.as_ref();
+    let order = order.map_or(String::new(), |order| format!(" · order {order}"));
+    let origin = format!(
+        "{} ({}){status}{order} · {}",
+        plan.dialect,
+        plan.form,
+        one_line(&plan.path)
+    );
     lines.extend(wrapped(&origin, width).iter().map(|line| paint.dim(line)));
     if plan.states_in == "journal" {
         let words = "the states of its tasks are kept in .planwright, which git ignores: they stay on this machine";
@@ -214,6 +224,22 @@ impl PlanDrawing<'_> {
         });
         let words = format!("{count}{}{HINT}", named.unwrap_or_default());
         format!("  {} {}\n", mark(group, paint), paint.dim(&words))
+    }
+
+    /// Returns the lines of the groups that begin before a task.
+    fn groups_before(&self, task: &TaskSummary) -> String {
+        let lines = task
+            .opens
+            .iter()
+            .filter(|_| !self.page.is_filtered)
+            .map(|(name, title)| {
+                let words = cut_at_word(
+                    &format!("{} {}", shown_name(name), one_line(title)),
+                    self.page.width.saturating_sub(2),
+                );
+                format!("  {}\n", self.page.paint.dim(&words))
+            });
+        lines.collect()
     }
 
     fn task(&self, task: &TaskSummary, detail: Detail) -> String {

@@ -1,0 +1,3 @@
+//! The API of a small shop.
+
+pub mod api;
