@@ -408,7 +408,7 @@ impl Conversion<'_, '_> {
         for (task_ix, member) in self.source.unknown(own) {
             let key = member.key.value().into_owned();
             let message = format!(
-                "its dialect does not know it: {}",
+                "its dialect has no such field: {}",
                 summary(&source::owned(member.value, &mut 1000))
             );
             losses.push(Loss {

@@ -31,7 +31,7 @@ impl Trial<'_> {
         Ok("2 answers, failed, replanned, done".to_owned())
     }
 
-    /// The agent derives the tasks of a pack, is told of one that serves nothing in the plan, and carries the pack out.
+    /// The agent derives the tasks of a pack, gets a report of one that serves nothing in the plan, and carries the pack out.
     pub(super) fn derive_step(&self) -> anyhow::Result<String> {
         let name = format!("{}-derive", self.cli.name);
         self.server.add(&name, deriver(self.cli));

@@ -311,12 +311,8 @@ impl ChecklistReader<'_> {
 
     /// Returns the titles of the groups around a task, from the outside in; none outside of groups.
     fn groups_around(&self, line: &TaggedLine) -> Option<String> {
-        let mut titles = Vec::new();
-        let mut around = line.parent;
-        while let Some(group) = around.and_then(|parent| self.found.get(parent)) {
-            titles.push(self.source.slice(group.tags.title));
-            around = group.parent;
-        }
+        let titles = self.around(line).map(|group| self.source.slice(group.tags.title));
+        let mut titles: Vec<&str> = titles.collect();
         titles.reverse();
         (!titles.is_empty()).then(|| titles.join(" / "))
     }
