@@ -44,10 +44,14 @@ pub(crate) fn run(filter: &[&str]) -> anyhow::Result<()> {
         &[("RUSTDOCFLAGS", "-D warnings -A rustdoc::private_intra_doc_links")],
     )?;
     println!("── tests");
-    cargo(&["test", "--workspace", "--locked"], &[(TEST_THREADS, &test_threads())])
+    // A failure in one crate hides none in the others.
+    cargo(
+        &["test", "--workspace", "--locked", "--no-fail-fast"],
+        &[(TEST_THREADS, &test_threads())],
+    )
 }
 
-/// The variable by which the test runner is told how many tests run side by side.
+/// The environment variable that sets how many tests the test runner runs side by side.
 const TEST_THREADS: &str = "RUST_TEST_THREADS";
 
 /// Returns how many tests run side by side: most of them wait for processes, so that there are more of them than cores.
