@@ -178,15 +178,25 @@ fn task_packs() {
     assert!(n_packs >= 8, "only {n_packs} packs were looked at");
 }
 
-/// Markdown next to the packs is no plan in any dialect, and is refused with a finding.
+/// Markdown next to the packs is a checklist where it has boxes; the rest is refused with a finding.
 #[test]
 fn source_plans_are_no_packs() {
-    check_folder(
-        "corpus::source_plans_are_no_packs",
-        "task-pack/real/docs/plans",
-        None,
-        |_| Some(true),
-    );
+    let Some(corpus) = corpus("corpus::source_plans_are_no_packs") else {
+        return;
+    };
+    let root = corpus.join("task-pack/real/docs/plans");
+    let (mut n_checklists, mut n_refused) = (0, 0);
+    for path in files_below(&root) {
+        let text = std::fs::read_to_string(&path).expect("a text of the corpus");
+        let has_boxes = text.lines().any(|line| line.starts_with("- [ ] "));
+        let inspection = inspect_file(&path, &root);
+        let expected = has_boxes.then_some("checklist");
+        assert_eq!(inspection.dialect_name(), expected, "{}", path.display());
+        let is_refused = inspection.count(Severity::Error) > 0;
+        assert_eq!(is_refused, !has_boxes, "{}:\n{}", path.display(), listing(&inspection));
+        *(if has_boxes { &mut n_checklists } else { &mut n_refused }) += 1;
+    }
+    assert!(n_checklists >= 1 && n_refused >= 10, "{n_checklists} and {n_refused}");
 }
 
 /// Every valid plan of the corpus converts to every other dialect or is refused with a reason; the same for import and migration.
