@@ -146,6 +146,8 @@ fn after_edit(open: Open, choice: &Choice<'_>, dice: &mut ByteChoices<'_>, words
                 fields: if dice.flip() { &fields } else { &[] },
                 on: if dice.flip() { vec![other] } else { Vec::new() },
                 at: dice.below(n_before + 1),
+                beside: None,
+                replaces: None,
                 minted: "6b2f6f6e-6f0e-4f57-9d3c-000000000001",
             };
             (Edit::Add(task), n_before + 1)

@@ -63,6 +63,10 @@ pub struct PlanPlace {
     pub key: PlanKey,
 }
 
+pub(crate) fn journals_of(root: &Path) -> PathBuf {
+    root.join(STATE_FOLDER).join("journal")
+}
+
 pub(crate) fn locks_of(root: &Path) -> PathBuf {
     root.join(STATE_FOLDER).join("locks")
 }
@@ -115,7 +119,7 @@ impl PlanPlace {
     }
 
     pub fn journals(&self) -> PathBuf {
-        self.root.join(STATE_FOLDER).join("journal")
+        journals_of(&self.root)
     }
 
     pub fn journal(&self) -> PathBuf {

@@ -139,6 +139,7 @@ pub fn some_patch(document: &Document, new: &PlainValue, mut roll: impl FnMut(us
             array: at,
             index: position + roll(2).min(n_children),
             value,
+            beside: None,
         },
         _ => Patch::ReplaceScalar { at, value },
     })

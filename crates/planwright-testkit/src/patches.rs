@@ -50,6 +50,7 @@ fn operation(json: &Json) -> Result<Patch, String> {
             array: route("into")?,
             index,
             value: value(&json["value"]),
+            beside: None,
         },
         _ if let Some(key) = text("insert") => Patch::InsertMember {
             object: route("into")?,

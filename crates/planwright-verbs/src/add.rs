@@ -1,6 +1,6 @@
 //! The verb `add`: a new task, whose id is made by the dialect's rule.
 
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 
 use planwright_core::change::tasks::{Edit, NewTask};
 use planwright_core::convert::is_untouched_placeholder;
@@ -42,24 +42,25 @@ pub fn add(workspace: &Workspace, request: &AddRequest) -> Result<ChangeReport> 
         change: &request.change,
     };
     let place = Cell::new(0);
-    let replaced = RefCell::new(None);
+    let is_first = Cell::new(false);
     let edit_of = |linked: &LinkedPlan, n: usize| {
         if n > 0 {
-            // The first task of a new plan replaces its placeholder.
-            return Ok((n == 1 && replaced.borrow().is_some()).then(|| {
-                let task_ix = 1 - place.replace(0);
-                Edit::Remove { task_ix, detach: false }
-            }));
+            return Ok(None);
         }
-        place.set(request.place.index(linked)?);
-        let is_replaced = request.on.is_empty() && is_untouched_placeholder(linked);
-        replaced.replace(is_replaced.then(|| linked.plan.task_name(0).into_owned()));
+        // The first task of a new plan replaces its placeholder.
+        is_first.set(request.on.is_empty() && is_untouched_placeholder(linked));
+        let replaces = is_first.get().then_some(0);
+        let at = request.place.index(linked)?;
+        let at = replaces.unwrap_or(at);
+        place.set(at);
         Ok(Some(Edit::Add(NewTask {
             id: request.id.as_deref(),
             title: &request.title,
             fields: &fields,
             on: tasks_named(linked, &request.on)?,
-            at: place.get(),
+            at,
+            beside: request.place.beside(linked)?,
+            replaces,
             minted: &minted,
         })))
     };
@@ -69,9 +70,10 @@ pub fn add(workspace: &Workspace, request: &AddRequest) -> Result<ChangeReport> 
         let task = linked.plan.tasks().get(place.get());
         let title = task.map_or("", |task| linked.plan.task_subject(task));
         let shown = format!("{}  {}", shown_name(&name), cut(&one_line(title), 60));
-        let instead = match &*replaced.borrow() {
-            Some(placeholder) => format!(" (in place of the placeholder {})", shown_name(placeholder)),
-            None => String::new(),
+        let instead = if is_first.get() {
+            " (in place of the placeholder)"
+        } else {
+            ""
         };
         let words = ChangeWords::new(format!("added {shown}{instead}"), format!("would add {shown}{instead}"));
         (vec![name], words)

@@ -83,7 +83,7 @@ pub struct LossReport {
 pub fn convert(workspace: &Workspace, request: &ConvertRequest) -> Result<ConvertReport> {
     let root = root_of(workspace.folder());
     let config = sound_config(workspace, &root, "nothing is planned by it")?.config;
-    let target = dialect_or_default(request.to.as_deref(), &config, &root)?;
+    let target = dialect_or_default(request.to.as_deref(), &config, &root, request.out.as_deref())?;
     let forced = request.dialect.as_deref().map(dialect_named).transpose()?;
     let origin = NamedText::load(workspace, &request.file)?;
     let (mut inspection, parsed) = open(&origin.source, origin.file(), forced).0.into_parts();

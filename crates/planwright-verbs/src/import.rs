@@ -355,7 +355,12 @@ impl Importer<'_> {
         }
         let root = root_of(self.workspace.folder());
         let config = sound_config(self.workspace, &root, "nothing is planned by it")?.config;
-        dialect_or_default(self.request.dialect.as_deref(), &config, &root)
+        dialect_or_default(
+            self.request.dialect.as_deref(),
+            &config,
+            &root,
+            self.request.out.as_deref(),
+        )
     }
 
     /// Returns the goal of the plan. If neither the request nor the answer has one, it is a guess.

@@ -33,7 +33,7 @@ pub struct NewRequest {
 pub fn new(workspace: &Workspace, request: &NewRequest) -> Result<WrittenReport> {
     let root = root_of(workspace.folder());
     let config = sound_config(workspace, &root, "nothing is planned by it")?.config;
-    let dialect = dialect_or_default(request.dialect.as_deref(), &config, &root)?;
+    let dialect = dialect_or_default(request.dialect.as_deref(), &config, &root, request.out.as_deref())?;
     let title = &request.title;
     let out = request.out.as_ref().map(|out| workspace.path(out));
     let (date, made) = with_id_source_for(workspace, dialect, out.as_deref(), |id_source| {

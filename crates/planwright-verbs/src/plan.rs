@@ -149,7 +149,7 @@ impl<'a> PlanWork<'a> {
         }
         let root = root_of(workspace.folder());
         let config = sound_config(workspace, &root, "nothing is planned by it")?.config;
-        let dialect = dialect_or_default(request.dialect.as_deref(), &config, &root)?;
+        let dialect = dialect_or_default(request.dialect.as_deref(), &config, &root, request.out.as_deref())?;
         if let Some(command) = derived_by(dialect).filter(|_| !request.single) {
             return Err(Failure::usage(
                 format!(

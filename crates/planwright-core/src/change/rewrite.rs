@@ -177,6 +177,7 @@ fn with_tasks(open: &Open, slots: &[RewrittenTask], now: &str) -> Result<String,
                     array: array.clone(),
                     index: editor.element_index(next),
                     value: PlainValue::Object(editor.independent(members, new)),
+                    beside: next.checked_sub(1).map(|task_ix| editor.element_index(task_ix)),
                 }),
             }
         }

@@ -34,7 +34,9 @@ use std::collections::HashMap;
 use super::proposal::{EditedList, Expected, ProposedChange, ProposedText};
 use super::typed::{refuse_field, value_of};
 use super::{ChangedText, Open, Problem, changeable, refuse_missing};
-use crate::dialect::{Choice, Edits, FieldSpec, FieldTable, Followed, LocatedPlan, Need, TaskListEdit, lower};
+use crate::dialect::{
+    Choice, Edits, FieldSpec, FieldTable, Followed, GroupChange, LocatedPlan, Need, TaskListEdit, lower,
+};
 use crate::document::patch::{self, Patch, PatchRefusal, PlainValue};
 use crate::document::{DocumentFormat, NodeKind, NodeRef};
 use crate::edit::reasons::{along_gone_line, along_parts, causes, with_gone_cause, with_renamed_cause};
@@ -142,6 +144,10 @@ pub struct NewTask<'a> {
     pub on: Vec<usize>,
     /// Its index in the list.
     pub at: usize,
+    /// The task that it is placed next to, and whose group it joins; none for the end of the list.
+    pub beside: Option<usize>,
+    /// The task whose place and id it takes: the placeholder of a new plan.
+    pub replaces: Option<usize>,
     /// A new UUID, for dialects with UUIDs as ids.
     pub minted: &'a str,
 }
@@ -562,8 +568,16 @@ impl Editor<'_> {
             self.refuse_dependencies()?;
         }
         let n_tasks = self.plan().tasks().len();
-        let at = new.at.min(n_tasks);
-        let members = self.members_of(new, at)?;
+        let at = new.replaces.unwrap_or(new.at).min(n_tasks);
+        let members = self.members_of(new)?;
+        let mut patches = Vec::new();
+        if let Some(gone) = new.replaces {
+            self.leave_out(gone, expected);
+            patches.push(Patch::RemoveElement {
+                array: self.located.tasks_route().clone(),
+                index: self.element_index(gone),
+            });
+        }
         let moved = |ix: usize| if ix >= at { ix + 1 } else { ix };
         expected.origin.insert(at, None);
         expected.edges = expected
@@ -572,12 +586,39 @@ impl Editor<'_> {
             .map(|&(from, to)| (moved(from), moved(to)))
             .chain(new.on.iter().map(|&on| (at, moved(on))))
             .collect();
-        let element = self.element_index(at);
-        self.apply(&[Patch::InsertElement {
+        let is_held = |(key, value): &(String, PlainValue)| {
+            Some(key.as_str()) == self.key_of(Field::Skip) && *value == PlainValue::Bool(true)
+        };
+        if !members.iter().any(is_held) {
+            let beside = new.beside;
+            patches.extend(self.regrouped(GroupChange::Joined { beside })?);
+        }
+        let beside = new.beside.map(|task_ix| self.element_index(task_ix));
+        patches.push(Patch::InsertElement {
             array: self.located.tasks_route().clone(),
-            index: element,
+            index: match beside {
+                // The element after a task may be a group, which the next task is in.
+                Some(beside) if at > 0 && new.beside == Some(at - 1) => beside + 1,
+                _ => self.element_index(at),
+            },
             value: PlainValue::Object(members),
-        }])
+            beside,
+        });
+        self.apply(&patches)
+    }
+
+    fn regrouped(&self, change: GroupChange) -> Result<Vec<Patch>, Problem> {
+        let changes = self.edits.regrouped(self.plan(), change);
+        Ok(lower(self.linked.dialect, self.located, &changes)?)
+    }
+
+    /// Takes a task out of the expected list.
+    fn leave_out(&self, task_ix: usize, expected: &mut EditedList) {
+        let moved = |ix: usize| if ix > task_ix { ix - 1 } else { ix };
+        expected.origin.remove(task_ix);
+        let edges = expected.edges.iter().copied();
+        let rest = edges.filter(|&(from, to)| from != task_ix && to != task_ix);
+        expected.edges = rest.map(|(from, to)| (moved(from), moved(to))).collect();
     }
 
     /// Returns the index among the elements of the list for an index among the tasks.
@@ -592,7 +633,7 @@ impl Editor<'_> {
     }
 
     /// Returns the members of a new task, in the order of the dialect's documentation.
-    fn members_of(&self, new: &NewTask<'_>, at: usize) -> Result<Vec<(String, PlainValue)>, Problem> {
+    fn members_of(&self, new: &NewTask<'_>) -> Result<Vec<(String, PlainValue)>, Problem> {
         let mut given = Vec::with_capacity(new.fields.len());
         for (key, typed) in new.fields {
             let spec = self.spec(key)?;
@@ -606,7 +647,7 @@ impl Editor<'_> {
                 .iter()
                 .find(|(key, _)| *key == spec.name)
                 .map(|(_, value)| value.clone());
-            match typed.or_else(|| self.default_of(spec, new, at)) {
+            match typed.or_else(|| self.default_of(spec, new)) {
                 Some(value) => members.push((spec.name.to_owned(), value)),
                 None if spec.need == Need::Required => missing.push(spec),
                 None => {}
@@ -622,20 +663,27 @@ impl Editor<'_> {
         Ok(members)
     }
 
-    fn default_of(&self, spec: &FieldSpec, new: &NewTask<'_>, at: usize) -> Option<PlainValue> {
+    fn default_of(&self, spec: &FieldSpec, new: &NewTask<'_>) -> Option<PlainValue> {
         let plan = self.plan();
         let is_required = spec.need == Need::Required;
         // An optional field is added to a new task if all others have it.
         let is_usual = is_required || plan.tasks().iter().all(|task| plan.value(task, spec.field).is_some());
         match spec.field {
-            Field::Id => match new.id {
+            Field::Id => match new
+                .id
+                .or_else(|| plan.task_str(plan.tasks().get(new.replaces?)?, Field::Id))
+            {
                 Some(id) => Some(PlainValue::String(id.to_owned())),
-                None => self.edits.fresh_id(plan, new.minted, at).map(PlainValue::String),
+                None => self
+                    .edits
+                    .fresh_id(plan, new.minted, new.beside)
+                    .map(PlainValue::String),
             },
             Field::Title => Some(PlainValue::String(new.title.to_owned())),
             _ if holds_title(spec) => Some(PlainValue::String(new.title.to_owned())),
             Field::Position if is_usual => {
                 let base = self.edits.numbering(plan).unwrap_or(0);
+                let at = new.replaces.unwrap_or(new.at).min(plan.tasks().len());
                 Some(PlainValue::Number((at + base).to_string()))
             }
             Field::Status if is_usual => {
@@ -680,19 +728,13 @@ impl Editor<'_> {
                 "--detach takes it out of their dependencies; `planwright undepend` does so one by one".to_owned(),
             ));
         }
-        let moved = |ix: usize| if ix > task_ix { ix - 1 } else { ix };
-        expected.origin.remove(task_ix);
-        expected.edges = expected
-            .edges
-            .iter()
-            .filter(|&&(from, to)| from != task_ix && to != task_ix)
-            .map(|&(from, to)| (moved(from), moved(to)))
-            .collect();
+        self.leave_out(task_ix, expected);
         let mut patches: Vec<Patch> = dependents
             .iter()
             .flat_map(|&dependent| self.without_references(dependent, |target| target == task_ix))
             .collect();
         patches.extend(lower(self.linked.dialect, self.located, &self.gone_causes(task_ix))?);
+        patches.extend(self.regrouped(GroupChange::Left { task_ix })?);
         patches.push(Patch::RemoveElement {
             array: self.located.tasks_route().clone(),
             index: self.element_index(task_ix),

@@ -30,8 +30,8 @@ pub trait Edits: Sync {
         }
     }
 
-    /// Returns an id for a new task, by the dialect's rule; `minted` is a new UUID.
-    fn fresh_id(&self, _plan: &Plan, _minted: &str, _at: usize) -> Option<String> {
+    /// Returns an id for a new task, by the dialect's rule; `minted` is a new UUID, `beside` the task that it is placed next to, if any.
+    fn fresh_id(&self, _plan: &Plan, _minted: &str, _beside: Option<usize>) -> Option<String> {
         None
     }
 
@@ -56,6 +56,11 @@ pub trait Edits: Sync {
         None
     }
 
+    /// Returns the marks of groups to write when an open task comes or goes.
+    fn regrouped(&self, _plan: &Plan, _change: GroupChange) -> Vec<FieldEdit> {
+        Vec::new()
+    }
+
     /// Returns the new status of a plan after tasks are added or removed, if it changes.
     fn settled(&self, _status: Option<&str>, _tasks: &StateCounts) -> Option<&'static str> {
         None
@@ -74,6 +79,21 @@ pub trait Edits: Sync {
     fn record_course(&self, _course: &RequestHistory<'_>) -> Vec<FieldEdit> {
         Vec::new()
     }
+}
+
+/// A change of the tasks of groups.
+#[derive(Clone, Copy, Debug)]
+pub enum GroupChange {
+    /// An open task joins the groups of another, or comes to the end of the list.
+    Joined {
+        /// That task.
+        beside: Option<usize>,
+    },
+    /// A task leaves its groups.
+    Left {
+        /// Its index.
+        task_ix: usize,
+    },
 }
 
 /// Versions of plans in separate files.

@@ -189,6 +189,7 @@ fn lower_action(
                 array: route.clone().key(key),
                 index: list.elements().count(),
                 value: value.clone(),
+                beside: None,
             })
         }
         (FieldAction::Push(value), _) => {

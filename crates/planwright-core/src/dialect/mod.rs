@@ -44,7 +44,9 @@ use crate::edit::{FieldEdit, Owner};
 use crate::plan::{Field, FieldValue, Plan, PlanMachine, RunRefusal};
 use crate::text::{SourceText, Span, visible};
 
-pub use facets::{BranchOfPlan, Edits, Embedded, Facets, Home, NotationOfText, PlanPointer, Planning, Versions};
+pub use facets::{
+    BranchOfPlan, Edits, Embedded, Facets, GroupChange, Home, NotationOfText, PlanPointer, Planning, Versions,
+};
 pub use follow_ups::{CannotFollow, Followed, Note, TaskListEdit};
 pub use lower::{LocatedPlan, lower};
 pub(crate) use open::read_keeping;
@@ -86,6 +88,18 @@ pub enum CarrierKind {
     Yaml,
     /// Markdown with frontmatter.
     Markdown,
+}
+
+impl CarrierKind {
+    /// Returns the format that the extension of a path names.
+    pub fn of_path(path: &str) -> Option<Self> {
+        match path.rsplit_once('.')?.1 {
+            "json" => Some(CarrierKind::Json),
+            "yaml" | "yml" => Some(CarrierKind::Yaml),
+            "md" | "markdown" => Some(CarrierKind::Markdown),
+            _ => None,
+        }
+    }
 }
 
 /// A text, parsed as far as possible without a dialect.

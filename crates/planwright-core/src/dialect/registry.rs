@@ -20,7 +20,7 @@ pub static DIALECTS: &Registry = &REGISTRY;
 static REGISTRY: Registry = Registry(OnceLock::new());
 
 /// The default dialect of new plans.
-pub static DEFAULT: &dyn Dialect = &clido::Clido;
+pub static DEFAULT: &dyn Dialect = &checklist::Checklist;
 
 /// A list of dialects. It never changes in the product.
 pub struct Registry(OnceLock<Vec<&'static dyn Dialect>>);

@@ -25,12 +25,12 @@
 //! ```
 
 use super::answer::{AnswerCandidate, MAX_ANSWER_BYTES, candidates};
-use crate::convert::rules::REFUSED;
-use crate::convert::{PlanningRequest, adopt};
-use crate::diagnostic::Diagnostic;
+use crate::convert::rules::{CHANGED, REFUSED};
+use crate::convert::{ConversionOptions, Imported, LossKind, PlanningRequest, adopt, convert};
+use crate::diagnostic::{Diagnostic, Severity};
 use crate::dialect::id_source::IdSource;
 use crate::dialect::{Choice, Dialect, DiskFacts};
-use crate::inspect::{inspect, inspect_as};
+use crate::inspect::{Inspection, LinkedPlan, inspect, inspect_as};
 use crate::text::SourceText;
 
 /// How many findings a planner's prompt lists.
@@ -105,14 +105,53 @@ pub fn draft(
         }
     }
     let mut best = best.unwrap_or_else(|| refused(answer, "there is no plan in the answer".to_owned()));
-    if let Some(other) = other_dialect(&best.text, dialect) {
-        let message = format!(
-            "this is a plan of the dialect `{other}`, and not of `{}`",
-            dialect.name()
-        );
-        best.findings.insert(0, Diagnostic::of_file(&REFUSED, message));
+    let Some(other) = plan_of_another(&best.text, dialect) else {
+        return Err(best);
+    };
+    match converted(&other, dialect, wish, id_source) {
+        Some(imported) => Ok(Drafted {
+            text: imported.text,
+            notes: imported.notes.into_iter().map(Diagnostic::without_places).collect(),
+            reasoning: best.reasoning,
+            changes: None,
+        }),
+        None => {
+            let message = format!(
+                "this is a plan of the dialect `{}`, and not of `{}`",
+                other.dialect_name().unwrap_or_default(),
+                dialect.name()
+            );
+            best.findings.insert(0, Diagnostic::of_file(&REFUSED, message));
+            Err(best)
+        }
     }
-    Err(best)
+}
+
+/// Converts a plan of another dialect, which may be as bare as planners write it; none if that is not possible.
+fn converted(
+    other: &Inspection,
+    dialect: &'static dyn Dialect,
+    wish: &PlanningRequest<'_>,
+    id_source: &mut IdSource<'_>,
+) -> Option<Imported> {
+    if dialect.planning()?.derived_by.is_some() {
+        return None;
+    }
+    let bare = adopt(other.source.as_str(), other.dialect?, wish, id_source).ok()?;
+    let whole = inspect_as(&SourceText::new(bare.text), other.dialect?);
+    let own = convert(&whole, dialect, &ConversionOptions::default(), id_source).ok()?;
+    let mut adopted = adopt(&own.text, dialect, wish, id_source).ok()?;
+    let plan = &whole.plan.as_ref()?.plan;
+    let message = format!(
+        "the answer is a plan of the dialect `{}`, and was converted to `{}`",
+        plan.dialect,
+        dialect.name()
+    );
+    let losses = own.losses.iter().filter(|loss| loss.kind == LossKind::Lost);
+    let notes = std::iter::once(Diagnostic::of_file(&CHANGED, message).with_severity(Severity::Note))
+        .chain(losses.map(|loss| loss.to_diagnostic(plan)));
+    adopted.notes.splice(0..0, notes);
+    Some(adopted)
 }
 
 /// Returns why an answer is not examined at all.
@@ -149,15 +188,13 @@ fn is_nearer(one: &Unusable, other: &Unusable, dialect: &'static dyn Dialect) ->
     rank(one) > rank(other)
 }
 
-/// Returns the dialect of a text that is a plan of another dialect than the requested one.
-fn other_dialect(text: &str, wanted: &dyn Dialect) -> Option<&'static str> {
+/// Inspects a text if it is a plan with tasks of another dialect than the requested one.
+fn plan_of_another(text: &str, wanted: &dyn Dialect) -> Option<Inspection> {
     let facts = DiskFacts::default();
     let inspection = inspect(&SourceText::new(text), &Choice::by_content(&facts));
-    let has_tasks = inspection.plan.is_some_and(|linked| !linked.plan.tasks().is_empty());
-    inspection
-        .dialect
-        .map(|dialect| dialect.name())
-        .filter(|dialect| has_tasks && *dialect != wanted.name())
+    let is_other = inspection.dialect_name().is_some_and(|name| name != wanted.name());
+    let has_tasks = |linked: &LinkedPlan| !linked.plan.tasks().is_empty();
+    (is_other && inspection.plan.as_ref().is_some_and(has_tasks)).then_some(inspection)
 }
 
 /// Returns findings for a planner's prompt: one per line, with their locations in the text.

@@ -327,7 +327,7 @@ impl Comparison<'_> {
         let rule = self
             .dialect
             .edits()
-            .and_then(|edits| edits.fresh_id(&self.before.plan, "", self.before.plan.tasks().len()))
+            .and_then(|edits| edits.fresh_id(&self.before.plan, "", None))
             .unwrap_or_default();
         let prefix = rule.trim_end_matches(|c: char| c.is_ascii_digit());
         let Some(key) = self.key(Field::Id).filter(|_| !prefix.is_empty()) else {

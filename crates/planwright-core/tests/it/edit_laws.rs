@@ -124,6 +124,9 @@ impl World {
                     },
                 );
                 self.edit(&Edit::Add(NewTask {
+                    beside: None,
+                    replaces: None,
+
                     id: None,
                     title: &title,
                     fields: if self.text.contains("task_type") {

@@ -42,6 +42,8 @@ fn new_task(title: &str, at: usize) -> NewTask<'_> {
         fields: &[],
         on: vec![],
         at,
+        beside: None,
+        replaces: None,
         minted: "6b2f6f6e-6f0e-4f57-9d3c-0d8f0a7d0009",
     }
 }

@@ -13,6 +13,7 @@ mod arbiter;
 mod architecture;
 mod batches;
 mod carriers;
+mod checklist_groups;
 mod conformance;
 mod conversion_fixtures;
 mod conversions;

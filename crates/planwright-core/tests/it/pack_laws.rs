@@ -192,6 +192,9 @@ impl World {
                 };
                 rows.insert(at, new);
                 Edit::Add(NewTask {
+                    beside: None,
+                    replaces: None,
+
                     id: None,
                     title: &title,
                     fields: &fields,
@@ -473,6 +476,9 @@ fn edits_of(ix: usize, n_tasks: usize) -> Vec<Edit<'static>> {
             to: n_tasks - 1 - ix,
         },
         Edit::Add(NewTask {
+            beside: None,
+            replaces: None,
+
             id: None,
             title: "A new task",
             fields: FIELDS,

@@ -307,6 +307,9 @@ pub(crate) fn pack_with_cards_first(cards: &str) -> String {
 
 pub(crate) fn new_task(title: &str, at: usize) -> NewTask<'_> {
     NewTask {
+        beside: None,
+        replaces: None,
+
         id: None,
         title,
         fields: &[

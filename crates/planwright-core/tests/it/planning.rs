@@ -173,14 +173,25 @@ fn answers_that_hold_no_plan_are_refused_with_a_reason() {
             "{\"goal\": \"x\", \"tasks\": [{\"id\": \"a\", \"description\": \"A\", \"depends_on\": [\"nobody\"]}]}",
             "nobody",
         ),
-        ("aimi", BARE[0].1, "dialect `clido`"),
-        ("rawko", BARE[2].1, "dialect `aimi`"),
+        ("task-pack", BARE[0].1, "dialect `clido`"),
         ("clido", &long, "10485760 bytes"),
     ] {
         let finding_list = drafted(name, answer).expect_err("no plan");
         assert!(
             finding_list.contains(says) && !finding_list.is_empty(),
             "{name}: {finding_list}"
+        );
+    }
+}
+
+#[test]
+fn a_sound_plan_of_another_dialect_is_converted() {
+    for (name, answer, other) in [("aimi", BARE[0].1, "clido"), ("rawko", BARE[2].1, "aimi")] {
+        let planned = with_id_source(|id_source| draft(answer, dialect(name), &wish(), id_source).expect("a plan"));
+        let note = format!("the answer is a plan of the dialect `{other}`, and was converted to `{name}`");
+        assert_eq!(
+            planned.notes.first().map(|note| note.message.as_str()),
+            Some(note.as_str())
         );
     }
 }

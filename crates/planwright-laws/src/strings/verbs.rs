@@ -210,6 +210,8 @@ fn added(base: &PlanTemplate, word: &str, dice: &mut ByteChoices<'_>) -> VerbOut
             fields: &fields,
             on: if dice.flip() { vec![0] } else { Vec::new() },
             at: dice.below(n_tasks(&open) + 1),
+            beside: None,
+            replaces: None,
             minted: "6b2f6f6e-6f0e-4f57-9d3c-000000000001",
         };
         let changed = edit(&open, choice, &Edit::Add(task), NOW).map_err(refused)?;

@@ -15,7 +15,7 @@ use super::{
 use super::{frame, frame::JournalHeader};
 use crate::digest::Digest;
 use crate::files::Files;
-use crate::layout::{ARCHIVE, JOURNAL_EXTENSION, PlanKey, PlanPlace, TRASH};
+use crate::layout::{ARCHIVE, JOURNAL_EXTENSION, PlanKey, PlanPlace, TRASH, journals_of};
 use crate::lock::{self, LockError, LockHolder};
 
 /// Returns the id of a plan, which stays the same at any path; none in dialects without an id.
@@ -167,11 +167,8 @@ fn is_what_left(files: &dyn Files, place: &PlanPlace, history: &History) -> bool
 /// Returns the journal of a moved plan with this id; none if several match.
 fn find_by_id(files: &dyn Files, place: &PlanPlace, id: Option<&str>) -> Option<MovedJournal> {
     let (id, own) = (id?, place.journal());
-    let names = files.list_folder(&place.journals()).ok()?;
-    let journals = names.iter().map(|name| place.journals().join(name));
-    let mut candidates = journals
-        .filter(|path| *path != own && path.extension().is_some_and(|extension| extension == JOURNAL_EXTENSION))
-        .filter(|path| is_begun_for(files, path, id))
+    let mut candidates = begun_for(files, &place.journals(), id)
+        .filter(|path| *path != own)
         .filter_map(|journal| {
             let history = take_apart(&journal, read(files, &journal).ok()?).ok()?.0;
             let owner = history.owner().filter(|owner| owner.id.as_deref() == Some(id))?;
@@ -184,6 +181,20 @@ fn find_by_id(files: &dyn Files, place: &PlanPlace, id: Option<&str>) -> Option<
         });
     let only = candidates.next()?;
     candidates.next().is_none().then_some(only)
+}
+
+/// Returns whether a journal of a workspace was begun for a plan with this id, which may be gone.
+pub fn is_known_id(files: &dyn Files, root: &Path, id: &str) -> bool {
+    begun_for(files, &journals_of(root), id).next().is_some()
+}
+
+/// Returns the journals in a folder that were begun for a plan with this id.
+fn begun_for<'f>(files: &'f dyn Files, folder: &Path, id: &'f str) -> impl Iterator<Item = PathBuf> + use<'f> {
+    let names = files.list_folder(folder).unwrap_or_default();
+    let paths: Vec<PathBuf> = names.iter().map(|name| folder.join(name)).collect();
+    paths.into_iter().filter(move |path| {
+        path.extension().is_some_and(|extension| extension == JOURNAL_EXTENSION) && is_begun_for(files, path, id)
+    })
 }
 
 /// Reads only the first line: journals can be long, and there can be many.

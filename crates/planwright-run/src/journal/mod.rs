@@ -14,8 +14,8 @@ use std::fs::{File, Permissions};
 use std::io;
 use std::path::{Path, PathBuf};
 
-pub use find::plan_id;
 pub(crate) use find::{follow, history_of, open_for};
+pub use find::{is_known_id, plan_id};
 pub use frame::{JournalHeader, VERSION};
 pub use history::{ChangeOutcome, History, JournalTaskState, PastChange};
 pub use hunks::Hunk;

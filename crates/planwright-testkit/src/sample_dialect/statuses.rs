@@ -23,7 +23,7 @@ pub(super) static LIFECYCLE: Lifecycle = Lifecycle {
 };
 
 impl Edits for Todo {
-    fn fresh_id(&self, plan: &Plan, _minted: &str, _at: usize) -> Option<String> {
+    fn fresh_id(&self, plan: &Plan, _minted: &str, _beside: Option<usize>) -> Option<String> {
         let is_free = |name: &String| (0..plan.tasks().len()).all(|task_ix| plan.task_name(task_ix) != name.as_str());
         (1..).map(|n| format!("entry-{n}")).find(is_free)
     }

@@ -34,6 +34,16 @@ impl TaskPlace {
             TaskPlace::Last => plan.tasks().len(),
         })
     }
+
+    /// Returns the task that a new one is placed next to; none at the end of the list.
+    pub(crate) fn beside(&self, linked: &LinkedPlan) -> Result<Option<usize>, ReviseError> {
+        let plan = &linked.plan;
+        Ok(match self {
+            TaskPlace::First => (!plan.tasks().is_empty()).then_some(0),
+            TaskPlace::Before(task) | TaskPlace::After(task) => Some(task_named(plan, task)?),
+            TaskPlace::Last => None,
+        })
+    }
 }
 
 /// One call of a verb that edits the list of tasks.

@@ -17,7 +17,7 @@ use self::overview::facts;
 use crate::configuration::FenceSupport;
 use crate::failure::{Exit, Result};
 use crate::json::RangeReport;
-use crate::plans::PlanChoice;
+use crate::plans::{PlanChoice, open_checklists};
 use crate::run_plan::{RunObstacle, RunPlanRequest, obstacle};
 use crate::verification::VerificationObserver;
 use crate::workspace::{Workspace, from_here};
@@ -83,6 +83,13 @@ pub fn doctor(
     let root = root_of(workspace.folder());
     let mut findings = diagnose(&root);
     let mut facts = facts(&root, &mut findings, request.run, observer)?;
+    if findings.n_plans == 0 {
+        let lists = open_checklists(&root);
+        facts.extend(lists.iter().map(|list| DoctorFact {
+            name: "found",
+            words: list.words(),
+        }));
+    }
     let live = runs::live_runs(&DiskFiles, &root);
     let only_plan = PlanChoice::default().find(workspace, "name its file");
     if let Some(run) = live.first() {

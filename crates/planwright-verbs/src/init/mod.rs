@@ -1,7 +1,6 @@
 //! The verb `init`: a workspace with an agent and with commands that verify its work.
 
 mod agent;
-mod checklists;
 mod config_text;
 mod verification;
 
@@ -17,12 +16,12 @@ use planwright_run::workspace::{plans_at_home, root_of};
 use serde::{Deserialize, Serialize};
 
 pub use self::agent::{InstalledAgent, install_commands, names_of};
-pub use self::checklists::OpenChecklist;
 use self::config_text::{Settings, VERIFY_REMARK, config_text, every_setting};
 pub use self::verification::TriedCommand;
 use self::verification::try_all;
 use crate::configuration::refuse_unsound;
 use crate::failure::{Failure, Result};
+use crate::plans::{OpenChecklist, open_checklists};
 use crate::text::unified_diff;
 use crate::verification::VerificationObserver;
 use crate::workspace::{Workspace, from_here};
@@ -178,7 +177,7 @@ fn report_of(
         agent,
         verification,
         plans,
-        checklists: checklists::find(folder),
+        checklists: open_checklists(folder),
         next,
         diff: None,
         files: vec![shown(&folder.join(CONFIG_FILE))],

@@ -12,6 +12,7 @@ use planwright_run::clock;
 use planwright_run::error_chain::with_causes;
 use planwright_run::files::DiskFiles;
 use planwright_run::inspect_file::inspect_file;
+use planwright_run::journal::is_known_id;
 use planwright_run::layout::root_of;
 use planwright_run::revise::point_at_new;
 use planwright_run::runs;
@@ -21,7 +22,7 @@ use serde::Serialize;
 use super::OutlineRow;
 use crate::failure::{Drawn, Evidence, Failure, Result, fix_first};
 use crate::json::DiagnosticReport;
-use crate::plans::{candidates, plans_titled};
+use crate::plans::{candidates, exactly_named, plans_titled};
 use crate::text::{one_line, printable, some_of, unified_diff};
 use crate::workspace::{Workspace, from_here};
 
@@ -149,16 +150,15 @@ pub(crate) fn fresh_number() -> u128 {
     uuid::Uuid::new_v4().as_u128()
 }
 
-/// Returns whether a plan of this workspace has or had this id: its runs and their branch still exist.
+/// Returns whether a plan of this workspace has or had this id: its history, or its runs and their branch, still exist.
 fn is_taken(workspace: &Workspace, id: &str) -> bool {
-    let stem = |path: &PathBuf| path.file_stem().is_some_and(|stem| stem == id);
+    let root = root_of(workspace.folder());
+    let has_plan = || !exactly_named(&candidates(workspace.folder(), false), id).is_empty();
     let has_run = || {
-        let seen = runs::seen(&DiskFiles, &root_of(workspace.folder()))
-            .into_iter()
-            .flatten();
+        let seen = runs::seen(&DiskFiles, &root).into_iter().flatten();
         seen.flatten().any(|run| run.header.id.as_deref() == Some(id))
     };
-    candidates(workspace.folder(), false).iter().any(stem) || has_run()
+    has_plan() || is_known_id(&DiskFiles, &root, id) || has_run()
 }
 
 /// Calls a function with a source of new ids and the present time.
@@ -196,11 +196,11 @@ pub fn new_path(workspace: &Workspace, dialect: &dyn Dialect, id: Option<&str>, 
     let root = root_of(workspace.folder());
     let usual = root.join(dialect.new_place(id, date, &slug(title)));
     // Where all plans of a dialect have one name, further ones get their title after it.
-    let has_one_name = dialect.new_place(id, date, "a") == dialect.new_place(id, date, "b");
+    let has_one_name = dialect.new_place(Some("a"), date, "a") == dialect.new_place(Some("b"), date, "b");
     match usual
         .file_stem()
         .zip(usual.extension())
-        .filter(|_| has_one_name && id.is_none() && usual.exists())
+        .filter(|_| has_one_name && usual.exists())
     {
         Some((stem, extension)) => {
             let name = format!(

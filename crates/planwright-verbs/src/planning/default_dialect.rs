@@ -2,21 +2,45 @@
 
 use std::path::Path;
 
-use planwright_core::dialect::{DEFAULT, Dialect};
+use planwright_core::dialect::{CarrierKind, DEFAULT, DIALECTS, Dialect};
 use planwright_run::config::Config;
 use planwright_run::inspect_file::inspect_file;
 use planwright_run::store;
 use planwright_run::workspace::plans_at_home;
 
-use crate::failure::Result;
+use crate::failure::{Failure, Result};
 use crate::plans::dialect_named;
 
-/// Returns the dialect of a new plan: the one in `--dialect`, otherwise the default of the workspace.
-pub fn dialect_or_default(named: Option<&str>, config: &Config, root: &Path) -> Result<&'static dyn Dialect> {
+/// Returns the dialect of a new plan: the one in `--dialect`, otherwise the default of the workspace, if the extension of the new file
+/// allows it.
+pub fn dialect_or_default(
+    named: Option<&str>,
+    config: &Config,
+    root: &Path,
+    out: Option<&Path>,
+) -> Result<&'static dyn Dialect> {
     let configured = config.plan.dialect.as_deref();
-    match named.or(configured) {
-        Some(name) => dialect_named(name),
-        None => Ok(of_existing_plans(root).unwrap_or(DEFAULT)),
+    if let Some(name) = named.or(configured) {
+        return dialect_named(name);
+    }
+    let usual = of_existing_plans(root).unwrap_or(DEFAULT);
+    let carrier = out.and_then(|out| CarrierKind::of_path(&out.to_string_lossy()));
+    match carrier.filter(|carrier| !usual.carriers().contains(carrier)) {
+        None => Ok(usual),
+        Some(carrier) => {
+            let fitting = DIALECTS.iter().filter(|dialect| dialect.carriers().contains(&carrier));
+            let names: Vec<&str> = fitting.map(|dialect| dialect.name()).collect();
+            Err(Failure::usage(
+                format!(
+                    "the new plan would be a {}, and its file has another extension",
+                    usual.title()
+                ),
+                format!(
+                    "choose the dialect with --dialect: {}; or name another file",
+                    names.join(", ")
+                ),
+            ))
+        }
     }
 }
 

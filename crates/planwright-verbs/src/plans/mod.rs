@@ -6,11 +6,11 @@ mod difference;
 mod entries;
 mod find;
 mod open;
+mod open_checklists;
 mod overview;
 mod plan_names;
 mod plan_or_task;
 mod skip_cause;
-
 mod task_fields;
 mod task_name;
 mod task_summary;
@@ -22,11 +22,11 @@ pub use difference::*;
 pub use entries::*;
 pub use find::*;
 pub use open::*;
+pub use open_checklists::*;
 pub use overview::*;
 pub use plan_names::*;
 pub use plan_or_task::*;
 pub use skip_cause::*;
-
 pub use task_fields::*;
 pub use task_name::*;
 pub use task_summary::*;

@@ -149,7 +149,7 @@ pub(super) fn named(candidates: Vec<PathBuf>, wanted: &str) -> Vec<PathBuf> {
 }
 
 /// Returns the plans with this file name, with or without its extension, or id.
-pub(super) fn exactly_named(candidates: &[PathBuf], wanted: &str) -> Vec<PathBuf> {
+pub(crate) fn exactly_named(candidates: &[PathBuf], wanted: &str) -> Vec<PathBuf> {
     let is_named = |path: &&PathBuf| is_file_name(path, wanted) || names_of(path).iter().any(|name| name == wanted);
     candidates.iter().filter(is_named).cloned().collect()
 }

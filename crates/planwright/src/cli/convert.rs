@@ -21,7 +21,7 @@ pub(crate) struct Args {
     #[arg(value_name = "FILE")]
     file: PathBuf,
 
-    /// The dialect to write. Default: `plan.dialect`, else that of existing plans, else clido.
+    /// The dialect to write. Default: `plan.dialect`, else that of existing plans, else `checklist`.
     #[arg(long, value_name = "DIALECT", value_parser = dialect_names())]
     to: Option<String>,
 

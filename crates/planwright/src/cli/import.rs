@@ -36,7 +36,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "UUID")]
     session: Option<String>,
 
-    /// Read the file in this dialect, without detection; an answer becomes a plan of it. Default for answers: `plan.dialect`, else the dialect of most plans here, else clido.
+    /// Read the file in this dialect, without detection; an answer becomes a plan of it. Default for answers: `plan.dialect`, else the dialect of most plans here, else `checklist`.
     #[arg(long, value_name = "DIALECT", value_parser = dialect_names())]
     dialect: Option<String>,
 

@@ -2,12 +2,12 @@
 
 use std::path::PathBuf;
 
-use planwright_run::shell::argument;
 use planwright_verbs::init::{
-    ExistingConfig, InitObserver, InitReport, InitRequest, InstalledAgent, OpenChecklist, RepositoryState,
-    TriedCommand, init, install_commands, names_of,
+    ExistingConfig, InitObserver, InitReport, InitRequest, InstalledAgent, RepositoryState, TriedCommand, init,
+    install_commands, names_of,
 };
-use planwright_verbs::text::{count, cut, one_line};
+use planwright_verbs::plans::OpenChecklist;
+use planwright_verbs::text::{cut, one_line};
 use planwright_verbs::verification::TrialResult;
 
 use super::answers;
@@ -205,13 +205,7 @@ fn say_no_agent(output: &mut Output) {
 /// Prints the files with open tasks, and the commands that import them.
 fn say_checklists(found: &[OpenChecklist], output: &mut Output) {
     for checklist in found {
-        let tasks = count(checklist.n_open as u64, "open task");
-        let file = argument(&checklist.file);
-        print_line(
-            "found: ",
-            &format!("{} with {tasks}: `planwright import {file}`", one_line(&checklist.file)),
-            output,
-        );
+        print_line("found: ", &checklist.words(), output);
     }
 }
 

@@ -24,7 +24,7 @@ pub(crate) struct Args {
     #[arg(value_name = "TITLE", required = true, num_args = 1..=2, value_parser = NonEmpty::new())]
     title: Vec<String>,
 
-    /// The dialect of the plan. Default: `plan.dialect`, else that of existing plans, else clido.
+    /// The dialect of the plan. Default: `plan.dialect`, else that of existing plans, else `checklist`.
     #[arg(long, value_name = "DIALECT", value_parser = dialect_names())]
     dialect: Option<String>,
 

@@ -37,7 +37,7 @@ pub(crate) struct Args {
     #[arg(value_name = "GOAL")]
     goal: String,
 
-    /// The dialect of the plan. Default: `plan.dialect`, else that of existing plans, else clido.
+    /// The dialect of the plan. Default: `plan.dialect`, else that of existing plans, else `checklist`.
     #[arg(long, value_name = "DIALECT", value_parser = dialect_names())]
     dialect: Option<String>,
 

@@ -14,7 +14,7 @@ fn new_plans_have_the_dialect_of_the_others() {
         let report = sandbox.run(&["new", title, "--json"]).exits(0).json();
         report["dialect"].as_str().expect("a dialect").to_owned()
     };
-    assert_eq!(made(&sandbox, "Count words"), "clido");
+    assert_eq!(made(&sandbox, "Count words"), "checklist");
     sandbox.run(&["new", "rawko", "Count lines"]).exits(0);
     sandbox.run(&["new", "Count bytes", "--dialect", "rawko"]).exits(0);
     assert_eq!(made(&sandbox, "Count all"), "rawko", "two of three plans are");
@@ -37,7 +37,7 @@ fn plans_are_converted_to_the_usual_dialect() {
         .run(&["new", "Count words", "--dialect", "rawko", "--out", "p.yaml"])
         .exits(0);
     let converted = sandbox.run(&["convert", "p.yaml"]).exits(0).stdout;
-    assert!(converted.contains("\"meta\""), "{converted}");
+    assert!(converted.contains("\n<!-- planwright: plan "), "{converted}");
     sandbox.write("planwright.toml", "[plan]\ndialect = \"rawko\"\n");
     let refused = sandbox.run(&["convert", "p.yaml"]).exits(2).stderr;
     assert!(refused.contains("`p.yaml` is a rawko plan already"), "{refused}");
@@ -166,7 +166,7 @@ fn new_tasks_are_named_and_numbered_like_the_others() {
     sandbox.write("answer.md", answer);
     sandbox.run(&["import", "answer.md", "--yes"]).exits(0);
     let added = sandbox.run(&["add", "Measure it"]).exits(0).stdout;
-    assert_eq!(added, "added 3  Measure it\n");
+    assert_eq!(added, "added T3  Measure it\n");
     // For a description with several paragraphs, lists show the first line.
     let shown = sandbox.run(&["show"]).exits(0).stdout;
     assert!(shown.contains("Wire it\n") && !shown.contains("Call it in"), "{shown}");
@@ -268,17 +268,74 @@ fn the_answer_of_a_planner_finishes_no_task() {
         r#"{"goal": "G", "tasks": [{"id": "t1", "description": "A"}, {"id": "t2", "description": "B", "skip": true}]}"#;
     sandbox.write("held.json", held);
     sandbox
-        .run(&["plan", "Other", "--from", "held.json", "--out", "held.plan.json"])
+        .run(&[
+            "plan",
+            "Other",
+            "--from",
+            "held.json",
+            "--out",
+            "held.plan.json",
+            "--dialect",
+            "clido",
+        ])
         .exits(0);
     let plan = sandbox.read("held.plan.json");
     assert!(!plan.contains("\"skip\": true"), "{plan}");
+    // A sound plan of another dialect is converted, without a question.
+    let converted = sandbox
+        .run(&["plan", "Other", "--from", "held.json", "--out", "held.md"])
+        .exits(0);
+    let note = "the answer is a plan of the dialect `clido`, and was converted to `checklist`";
+    assert!(converted.stderr.contains(note), "{}", converted.text());
+    assert!(sandbox.read("held.md").ends_with("\n- [ ] t1: A\n- [ ] t2: B\n"));
+}
+
+#[test]
+fn a_new_plan_does_not_get_a_file_with_the_extension_of_another_dialect() {
+    let sandbox = Sandbox::new();
+    sandbox.write("list.md", "1. Add a bucket\n2. Wire it\n");
+    for verb in [
+        &["new", "P"][..],
+        &["plan", "P", "--single"],
+        &["import", "list.md", "--yes"],
+    ] {
+        let refused = sandbox.run(&[verb, &["--out", "plan.json"]].concat()).exits(2);
+        let help = "choose the dialect with --dialect: opencrabs, clido, aimi; or name another file";
+        assert!(refused.stderr.contains(help), "{}", refused.text());
+        assert!(!sandbox.path().join("plan.json").exists());
+    }
+}
+
+#[test]
+fn a_new_plan_in_the_place_of_a_deleted_one_has_a_history_and_a_branch_of_its_own() {
+    let workspace = Workspace::new(("unused.txt", ""), "says done").in_git();
+    workspace.does(&["new", "Limit calls"]);
+    workspace.does(&["add", "Count them"]);
+    workspace.does(&["start", "T1"]);
+    std::fs::remove_file(workspace.root().join("PLAN.md")).expect("it is there");
+    workspace.does(&["new", "Limit calls"]);
+    workspace.does(&["add", "Count others"]);
+    let plan = workspace.read("PLAN.md");
+    assert!(
+        plan.contains("<!-- planwright: plan limit-calls-2, explicit dependencies -->"),
+        "{plan}"
+    );
+    let shown = workspace.does(&["show"]).text();
+    assert!(
+        shown.contains("ready: T1"),
+        "the task of the old plan was running: {shown}"
+    );
+    let history = workspace.does(&["history"]).text();
+    assert!(!history.contains("Count them"), "{history}");
+    let preview = workspace.does(&["run", "--dry-run"]).text();
+    assert!(preview.contains("planwright/limit-calls-2"), "{preview}");
 }
 
 #[test]
 fn a_plan_is_removed_by_its_whole_title_alone() {
     let sandbox = Sandbox::new();
     for title in ["Refactor storage", "Login", "Login page", "Release v1.2"] {
-        sandbox.run(&["new", title]).exits(0);
+        sandbox.run(&["new", title, "--dialect", "clido"]).exits(0);
     }
     let refused = sandbox.run(&["delete", "--yes", "storage"]).exits(1).text();
     assert!(refused.contains("there is no plan `storage`"), "{refused}");
@@ -422,16 +479,16 @@ fn questions_of_an_agent_are_shown() {
 
 #[test]
 fn an_edited_text_is_kept_when_the_plan_is_gone_and_when_the_editor_crashes() {
-    for (script, status) in [("rm .clido/plans/*", 0), ("true", 139)] {
+    for (script, status) in [("rm PLAN.md", 0), ("true", 139)] {
         let sandbox = Sandbox::new();
         sandbox.write(
             "ed.sh",
-            format!("{script}\nsed -i 's/^description: .*/description: MY LONG WORK/' \"$1\"\nexit {status}\n"),
+            format!("{script}\nsed -i 's/^title: .*/title: MY LONG WORK/' \"$1\"\nexit {status}\n"),
         );
         let sandbox = sandbox.set("EDITOR", "sh ed.sh");
         sandbox.run(&["new", "P"]).exits(0);
         sandbox.run(&["add", "A"]).exits(0);
-        let edited = sandbox.run(&["edit", "t1"]).text();
+        let edited = sandbox.run(&["edit", "T1"]).text();
         assert!(edited.contains("the text is kept as .planwright/unusable/"), "{edited}");
         let kept = std::fs::read_dir(sandbox.path().join(".planwright/unusable")).expect("a folder");
         let texts = kept
@@ -470,9 +527,9 @@ fn a_dependency_is_added_by_the_name_that_people_try() {
     let sandbox = Sandbox::new();
     sandbox.run(&["new", "P"]).exits(0);
     sandbox.run(&["add", "A"]).exits(0);
-    sandbox.run(&["add", "B", "--depends-on", "t1"]).exits(0);
+    sandbox.run(&["add", "B", "--depends-on", "T1"]).exits(0);
     let shown = sandbox.run(&["show"]).exits(0).stdout;
-    assert!(shown.contains("waits for t1"), "{shown}");
+    assert!(shown.contains("waits for T1"), "{shown}");
 }
 
 #[test]

@@ -14,7 +14,7 @@ case $(cat) in
     echo "$PLANWRIGHT_TASK" > "made-$PLANWRIGHT_TASK.txt"
     text=Made ;;
 *)
-    text='The plan:\n\n```json\n{\"goal\": \"Limit calls\", \"tasks\": [{\"id\": \"t1\", \"description\": \"Count calls\", \"depends_on\": []}, {\"id\": \"t2\", \"description\": \"Refuse calls over the limit\", \"depends_on\": [\"t1\"]}]}\n```' ;;
+    text='The plan:\n\n```markdown\n# Limit calls\n\n<!-- planwright: explicit dependencies -->\n\n- [ ] T1: Count calls\n- [ ] T2: Refuse calls over the limit (needs T1)\n```' ;;
 esac
 printf '%s\n' '{"type":"result","subtype":"success","is_error":false,"result":"'"$text"'","total_cost_usd":0.01,"usage":{"input_tokens":10,"output_tokens":5}}'
 "#;
@@ -101,13 +101,13 @@ fn first_run(tool: (&str, &str), files: &[(&str, &str)], verification: &str) {
     assert!(sent[2].contains("2 verified by commands"), "{}", sent[2]);
     let config = std::fs::read_to_string(root.join("planwright.toml")).expect("a configuration");
     assert!(config.contains("agent = \"claude\""), "{config}");
-    for task in ["t1", "t2"] {
+    for task in ["T1", "T2"] {
         let made = root.join(format!("made-{task}.txt"));
         assert_eq!(std::fs::read_to_string(made).expect("its work"), format!("{task}\n"));
     }
     let log = git(&root, &["log", "--format=%s", "main"]);
     assert!(
-        log.contains("t1: Count calls") && log.contains("t2: Refuse calls"),
+        log.contains("T1: Count calls") && log.contains("T2: Refuse calls"),
         "{log}"
     );
 }

@@ -74,10 +74,10 @@ fn a_list_becomes_a_plan_that_can_be_checked_and_run() {
         ("planwright.toml", "[agents.idle]\ncommand = [\"true\"]\n"),
     ]);
     sandbox
-        .run(&["import", "answer.md", "--yes", "--out", "plan.json"])
+        .run(&["import", "answer.md", "--yes", "--out", "plan.md"])
         .exits(0);
     let preview = sandbox
-        .run(&["run", "plan.json", "--dry-run", "--agent", "idle"])
+        .run(&["run", "plan.md", "--dry-run", "--agent", "idle"])
         .exits(0);
     assert!(preview.stdout.contains("Freeze"), "{}", preview.text());
 }
@@ -85,28 +85,32 @@ fn a_list_becomes_a_plan_that_can_be_checked_and_run() {
 #[test]
 fn an_answer_is_imported_after_a_confirmation_alone() {
     let sandbox = Sandbox::with(&[("answer.md", UNCHAINED)]);
-    let ran = sandbox.run(&["import", "answer.md", "--out", "plan.json"]).exits(2);
+    let ran = sandbox.run(&["import", "answer.md", "--out", "plan.md"]).exits(2);
     assert!(
-        ran.stderr.contains("planwright import answer.md --out plan.json --yes"),
+        ran.stderr.contains("planwright import answer.md --out plan.md --yes"),
         "{}",
         ran.text()
     );
     assert!(ran.stderr.contains("guess: no dependency is written"), "{}", ran.text());
-    assert!(!sandbox.path().join("plan.json").exists());
+    assert!(!sandbox.path().join("plan.md").exists());
     let dry = sandbox
-        .run(&["import", "answer.md", "--out", "plan.json", "--dry-run"])
+        .run(&["import", "answer.md", "--out", "plan.md", "--dry-run"])
         .exits(0);
-    assert!(dry.stdout.contains("\"Write the printer\""), "{}", dry.text());
-    assert!(!sandbox.path().join("plan.json").exists());
+    assert!(
+        dry.stdout.contains("- [ ] T3: Write the printer (needs T2)"),
+        "{}",
+        dry.text()
+    );
+    assert!(!sandbox.path().join("plan.md").exists());
     let report = sandbox
-        .run(&["import", "answer.md", "--yes", "--json", "--out", "plan.json"])
+        .run(&["import", "answer.md", "--yes", "--json", "--out", "plan.md"])
         .exits(0)
         .json();
     assert_eq!(report["written"], true, "{report}");
     assert_eq!(report["tasks"][0]["status"], "done", "{report}");
     assert_eq!(report["tasks"][2]["after"][0], 2, "{report}");
     assert_eq!(report["notes"][0]["id"], "answer-guess", "{report}");
-    let shown = sandbox.run(&["show", "plan.json", "--json"]).exits(0).json();
+    let shown = sandbox.run(&["show", "plan.md", "--json"]).exits(0).json();
     assert_eq!(shown["tasks"][0]["status"], "done", "{shown}");
 }
 
@@ -114,21 +118,17 @@ fn an_answer_is_imported_after_a_confirmation_alone() {
 fn the_table_has_the_names_that_the_tasks_get_in_the_plan() {
     let sandbox = Sandbox::with(&[("answer.md", UNCHAINED)]);
     let ran = sandbox
-        .run(&["import", "answer.md", "--yes", "--out", "plan.json"])
+        .run(&["import", "answer.md", "--yes", "--out", "plan.md"])
         .exits(0);
-    assert!(ran.stderr.contains("\nt2  Write the parser "), "{}", ran.text());
-    assert!(
-        ran.stderr.ends_with("next: planwright run plan.json\n"),
-        "{}",
-        ran.text()
-    );
-    let shown = sandbox.run(&["show", "plan.json", "--json"]).exits(0).json();
-    assert_eq!(shown["tasks"][1]["task"], "t2", "{shown}");
+    assert!(ran.stderr.contains("\nT2  Write the parser "), "{}", ran.text());
+    assert!(ran.stderr.ends_with("next: planwright run plan.md\n"), "{}", ran.text());
+    let shown = sandbox.run(&["show", "plan.md", "--json"]).exits(0).json();
+    assert_eq!(shown["tasks"][1]["task"], "T2", "{shown}");
     let ran = sandbox
-        .run(&["import", "answer.md", "--json", "--dry-run", "--out", "other.json"])
+        .run(&["import", "answer.md", "--json", "--dry-run", "--out", "other.md"])
         .exits(0)
         .json();
-    assert_eq!(ran["tasks"][1]["name"], "t2", "{ran}");
+    assert_eq!(ran["tasks"][1]["name"], "T2", "{ran}");
 }
 
 #[test]
@@ -142,7 +142,7 @@ fn an_import_of_standard_input_reports_that_no_file_is_written() {
 fn guesses_are_broken_between_words() {
     let sandbox = Sandbox::with(&[("answer.md", UNCHAINED)]).set("COLUMNS", "60");
     let ran = sandbox
-        .run(&["import", "answer.md", "--yes", "--out", "plan.json"])
+        .run(&["import", "answer.md", "--yes", "--out", "plan.md"])
         .exits(0);
     let is_narrow = |line: &str| line.chars().count() <= 60 || line.contains("planwright ");
     assert!(ran.stderr.contains("guess: "), "{}", ran.text());
@@ -174,31 +174,31 @@ fn a_refused_answer_names_both_places_and_writes_nothing() {
 fn a_refused_text_of_standard_input_is_kept() {
     let sandbox = Sandbox::new();
     let ran = sandbox
-        .run_with(&["import", "-", "--yes", "--out", "plan.json"], TWO_TITLES)
+        .run_with(&["import", "-", "--yes", "--out", "plan.md"], TWO_TITLES)
         .exits(1);
     assert!(ran.stderr.contains(".planwright/unusable/answer.txt"), "{}", ran.text());
     assert_eq!(sandbox.read(".planwright/unusable/answer.txt"), TWO_TITLES);
-    assert!(!sandbox.path().join("plan.json").exists());
+    assert!(!sandbox.path().join("plan.md").exists());
     // The printed command works as soon as the text is valid.
     sandbox.write(".planwright/unusable/answer.txt", LIST);
     sandbox
         .run(&["import", ".planwright/unusable/answer.txt", "--yes"])
         .exits(0);
-    assert_eq!(files_of(&sandbox, ".clido/plans").len(), 1);
+    assert!(sandbox.path().join("PLAN.md").exists());
 }
 
 #[test]
 fn the_complete_tasks_of_a_cut_answer_are_imported_on_request() {
     let sandbox = Sandbox::with(&[("answer.md", CUT)]);
     let ran = sandbox
-        .run(&["import", "answer.md", "--yes", "--out", "plan.json"])
+        .run(&["import", "answer.md", "--yes", "--out", "plan.md"])
         .exits(1);
     assert!(ran.stderr.contains("answer.md:5:"), "{}", ran.text());
     assert!(ran.stderr.contains("--partial"), "{}", ran.text());
     sandbox
-        .run(&["import", "answer.md", "--yes", "--partial", "--out", "plan.json"])
+        .run(&["import", "answer.md", "--yes", "--partial", "--out", "plan.md"])
         .exits(0);
-    let shown = sandbox.run(&["show", "plan.json", "--json"]).exits(0).json();
+    let shown = sandbox.run(&["show", "plan.md", "--json"]).exits(0).json();
     assert_eq!(shown["tasks"].as_array().map(Vec::len), Some(2), "{shown}");
 }
 
@@ -211,10 +211,10 @@ fn goals_come_from_the_command_line_or_the_answer() {
         (LIST, None, "Imported plan answer"),
     ] {
         let sandbox = Sandbox::with(&[("answer.md", text)]);
-        let mut args = vec!["import", "answer.md", "--yes", "--out", "plan.json"];
+        let mut args = vec!["import", "answer.md", "--yes", "--out", "plan.md"];
         args.extend(goal.into_iter().flat_map(|goal| ["--goal", goal]));
         sandbox.run(&args).exits(0);
-        let shown = sandbox.run(&["show", "plan.json", "--json"]).exits(0).json();
+        let shown = sandbox.run(&["show", "plan.md", "--json"]).exits(0).json();
         assert_eq!(shown["plan"]["title"], expected, "{shown}");
     }
 }
@@ -233,19 +233,19 @@ fn a_corrected_plan_takes_the_place_of_the_first_one_in_every_form() {
                   Wait, here is the corrected plan:\n```json\n{\"goal\":\"a\",\"tasks\":[{\"id\":\"t1\",\"description\":\"x\"},{\"id\":\"t2\",\"description\":\"y\",\"depends_on\":[\"t1\"]}]}\n```\n";
     let sandbox = Sandbox::with(&[("answer.md", answer)]);
     sandbox
-        .run(&["import", "answer.md", "--yes", "--out", "plan.json"])
+        .run(&["import", "answer.md", "--yes", "--out", "plan.md"])
         .exits(0);
-    let shown = sandbox.run(&["show", "plan.json", "--json"]).exits(0).json();
+    let shown = sandbox.run(&["show", "plan.md", "--json"]).exits(0).json();
     assert_eq!(shown["tasks"].as_array().map(Vec::len), Some(2), "{shown}");
     let options = answer
         .replace("First draft", "Option A")
         .replace("Wait, here is the corrected plan", "Option B");
     sandbox.write("options.md", options);
     let ran = sandbox
-        .run(&["import", "options.md", "--yes", "--out", "other.json"])
+        .run(&["import", "options.md", "--yes", "--out", "other.md"])
         .exits(1);
     assert!(ran.stderr.contains("answer-with-two-plans"), "{}", ran.text());
-    assert!(!sandbox.path().join("other.json").exists());
+    assert!(!sandbox.path().join("other.md").exists());
 }
 
 #[test]
@@ -253,9 +253,9 @@ fn a_text_with_marks_of_a_conflict_is_not_read_as_an_answer() {
     let conflict = "<<<<<<< HEAD\n1. Do this\n=======\n1. Do that\n>>>>>>> other\n";
     let sandbox = Sandbox::with(&[("answer.md", conflict)]);
     sandbox
-        .run(&["import", "answer.md", "--yes", "--out", "plan.json"])
+        .run(&["import", "answer.md", "--yes", "--out", "plan.md"])
         .exits(1);
-    assert!(!sandbox.path().join("plan.json").exists());
+    assert!(!sandbox.path().join("plan.md").exists());
 }
 
 #[test]
@@ -269,15 +269,15 @@ fn a_plan_is_made_from_an_answer_in_any_form() {
         "--from",
         "answer.md",
         "--out",
-        "plan.json",
+        "plan.md",
     ];
     let ran = sandbox.run(&args).exits(1);
     assert!(ran.stderr.contains("--yes"), "{}", ran.text());
-    assert!(!sandbox.path().join("plan.json").exists());
+    assert!(!sandbox.path().join("plan.md").exists());
     let with_yes: Vec<&str> = args.into_iter().chain(["--yes"]).collect();
     let ran = sandbox.run(&with_yes).exits(0);
     assert!(ran.stderr.contains("2  Generate types"), "{}", ran.text());
-    let shown = sandbox.run(&["show", "plan.json", "--json"]).exits(0).json();
+    let shown = sandbox.run(&["show", "plan.md", "--json"]).exits(0).json();
     assert_eq!(shown["plan"]["title"], "Generated types", "{shown}");
     assert_eq!(shown["tasks"].as_array().map(Vec::len), Some(3), "{shown}");
 }
@@ -286,7 +286,7 @@ fn a_plan_is_made_from_an_answer_in_any_form() {
 #[cfg(target_os = "linux")]
 #[expect(clippy::print_stderr, reason = "a skipped test must say that it was skipped")]
 fn typed(test: &str, sandbox: &Sandbox, typed: &str) -> Option<String> {
-    let line = format!("{} import answer.md --out plan.json", env!("CARGO_BIN_EXE_planwright"));
+    let line = format!("{} import answer.md --out plan.md", env!("CARGO_BIN_EXE_planwright"));
     let child = Command::new("script")
         .args(["-q", "-e", "-c", &line, "/dev/null"])
         .current_dir(sandbox.path())
@@ -315,9 +315,9 @@ fn the_question_at_a_terminal_decides() {
         let Some(sent) = typed(test, &sandbox, answer) else {
             return;
         };
-        assert!(sent.contains("Import these 3 tasks as plan.json? [Y/n]"), "{sent}");
+        assert!(sent.contains("Import these 3 tasks as plan.md? [Y/n]"), "{sent}");
         assert_eq!(
-            sandbox.path().join("plan.json").exists(),
+            sandbox.path().join("plan.md").exists(),
             is_written,
             "{answer:?}: {sent}"
         );
@@ -331,21 +331,19 @@ fn a_plan_with_a_title_that_exists_is_noted() {
     let import = |sandbox: &Sandbox| sandbox.run(&["import", "answer.md", "--yes"]).exits(0);
     let first = import(&sandbox);
     assert!(!first.stderr.contains(note), "{}", first.stderr);
-    let [path] = files_of(&sandbox, ".clido/plans").try_into().expect("one plan");
     let noted = |ran: crate::sandbox::Ran| {
-        let is_noted = ran.stderr.contains(note) && ran.stderr.contains(&path);
+        let is_noted = ran.stderr.contains(note) && ran.stderr.contains("PLAN.md");
         assert!(is_noted, "{}", ran.stderr);
     };
     noted(import(&sandbox));
     noted(sandbox.run(&["new", "Migrate the reader"]).exits(0));
     noted(sandbox.run(&["plan", "Migrate the reader", "--single"]).exits(0));
     // A plan of a dialect, which is imported without a question.
-    let text = sandbox.read(&format!(".clido/plans/{path}"));
-    sandbox.write(
-        "copy.json",
-        text.replace(path.trim_end_matches(".json"), "plan-0a1b2c3d"),
-    );
-    noted(sandbox.run(&["import", "copy.json"]).exits(0));
+    let text = sandbox.read("PLAN.md");
+    let id = "plan migrate-the-reader,";
+    assert!(text.contains(id), "{text}");
+    sandbox.write("copy.md", text.replace(id, "plan other,"));
+    noted(sandbox.run(&["import", "copy.md"]).exits(0));
     let other = sandbox.run(&["new", "Another title"]).exits(0).stderr;
     assert!(!other.contains(note), "{other}");
 }

@@ -512,7 +512,7 @@ fn init_names_the_checklists_of_a_repository() {
     let report = sandbox.run(&["init", "--dry-run", "--json"]).exits(0).json();
     assert_eq!(all(&report, "checklists", "file"), ["TODO.md"]);
     let ran = sandbox.run(&["init"]).exits(0);
-    let line = "found: TODO.md with 2 open tasks: `planwright import TODO.md`\n";
+    let line = "found: TODO.md with 2 open tasks: `planwright adopt TODO.md` makes it a plan\n";
     assert!(ran.stdout.contains(line), "{}", ran.text());
     assert!(!exists(&sandbox, ".clido"), "nothing is imported");
     sandbox.run(&["import", "TODO.md", "--yes"]).exits(0);

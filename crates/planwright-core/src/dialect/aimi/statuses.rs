@@ -85,7 +85,7 @@ static WORDING: Wording = Wording {
 };
 
 impl Edits for Aimi {
-    fn fresh_id(&self, plan: &Plan, _minted: &str, _at: usize) -> Option<String> {
+    fn fresh_id(&self, plan: &Plan, _minted: &str, _beside: Option<usize>) -> Option<String> {
         Some(next_id(plan, "US-", 3))
     }
 

@@ -2,37 +2,23 @@
 
 use super::super::CannotFollow;
 use super::lines::{Lines, line_start};
-use super::variant::{EXPLICIT, Marker, Order};
+use super::variant::{Marker, Order};
 use crate::text::{SourceText, Span};
 
 /// Returns the text with a marker line, which names the order if there is one.
 pub(super) fn adopted(source: &SourceText, order: Option<&str>) -> Result<String, CannotFollow> {
     let lines = Lines::read(source);
     let text = source.as_str();
-    if let Some(order) = order.filter(|order| Order::named(order).is_none()) {
-        return Err(CannotFollow {
+    let own = Marker::of(source, &lines).unwrap_or_default();
+    let order = match order {
+        None => own.order,
+        Some(name) => Some(Order::named(name).ok_or_else(|| CannotFollow {
             span: Span::at(0),
-            message: format!("there is no order `{order}`"),
+            message: format!("there is no order `{name}`"),
             help: "it is `strict`, `phases` or `none`".to_owned(),
-        });
-    }
-    let own = lines
-        .marker
-        .and_then(|words| Marker::read(source, words).order)
-        .map(Order::as_str);
-    let order = order.or(own);
-    let is_explicit = lines.marker.is_some_and(|words| source.slice(words).contains(EXPLICIT));
-    let words: Vec<String> = [
-        is_explicit.then(|| EXPLICIT.to_owned()),
-        order.map(|order| format!("order {order}")),
-    ]
-    .into_iter()
-    .flatten()
-    .collect();
-    let marker = match words.is_empty() {
-        true => "<!-- planwright -->".to_owned(),
-        false => format!("<!-- planwright: {} -->", words.join(", ")),
+        })?),
     };
+    let marker = Marker::line(own.id.map(|id| source.slice(id)), own.is_explicit, order);
     if let Some(old) = lines.marker {
         let start = line_start(text, old.start as usize);
         let start = start + text[start..].find("<!--").unwrap_or(0);

@@ -3,15 +3,16 @@
 use super::super::draft::{DraftState, DraftTask, PlanDraft};
 use super::super::id_source::IdSource;
 use super::super::writer::{
-    Composed, DialectWriter, Import, Resets, WriterReport, member, named, one_line, report_new_ids, take_notes,
-    take_title_and_body, task_ids, text,
+    Composed, DialectWriter, Import, Resets, WriterReport, member, named, one_line, report_new_ids, slug, take_file_id,
+    take_notes, take_title_and_body, task_ids, text,
 };
 use super::details;
 use super::ids;
 use super::tags::{self, NEEDS};
-use super::variant::EXPLICIT;
+use super::variant::Marker;
 use crate::document::patch::PlainValue;
 use crate::plan::Field;
+use crate::text::visible;
 
 /// Writes checklists.
 pub(super) struct ChecklistWriter;
@@ -23,7 +24,7 @@ static RESETS: Resets<'static> = Resets {
 
 /// The initial values of a planner's plan.
 static PLANNED: Resets<'static> = Resets {
-    head: &[Field::Order],
+    head: &[Field::Id, Field::Order],
     task: &[Field::Status],
     fresh: &[" "],
     ..RESETS
@@ -33,12 +34,12 @@ static PLANNED: Resets<'static> = Resets {
 const MAX_ID_CHARS: usize = 24;
 
 impl DialectWriter for ChecklistWriter {
-    fn compose(&self, draft: &mut PlanDraft, _id_source: &mut IdSource<'_>, report: &mut WriterReport) -> Composed {
+    fn compose(&self, draft: &mut PlanDraft, id_source: &mut IdSource<'_>, report: &mut WriterReport) -> Composed {
         let is_number = |id: &str| id.bytes().all(|byte| byte.is_ascii_digit());
         let fits = |id: &str| ids::is_own_id(id) && id.len() <= MAX_ID_CHARS && !is_number(id);
         let ids = task_ids(&draft.tasks, fits, |n| format!("T{n}"));
         report_new_ids(&draft.tasks, &ids, "id", report);
-        let head = head(draft, report);
+        let head = head(draft, id_source, report);
         let tasks = draft.tasks.iter_mut().enumerate();
         Composed {
             head,
@@ -68,7 +69,7 @@ impl DialectWriter for ChecklistWriter {
     }
 }
 
-fn head(draft: &mut PlanDraft, report: &mut WriterReport) -> Vec<(String, PlainValue)> {
+fn head(draft: &mut PlanDraft, id_source: &IdSource<'_>, report: &mut WriterReport) -> Vec<(String, PlainValue)> {
     let head = &mut draft.head;
     head.drop(Field::Order);
     let given: Vec<String> = [Field::Title, Field::Project, Field::Goal, Field::Description]
@@ -92,12 +93,36 @@ fn head(draft: &mut PlanDraft, report: &mut WriterReport) -> Vec<(String, PlainV
     );
     let about: Vec<&str> = parts.into_iter().filter(|part| one_line(part) != title).collect();
     let about = clean_block(&about.join("\n\n"));
-    let mut members = vec![member("title", text(title))];
+    let old = head.text(Field::Id).map(one_line);
+    let id = take_file_id(head).unwrap_or_else(|| {
+        let usual = usual_id(&title);
+        let id = id_source.plan_id(usual.clone(), |n| format!("{usual}-{n}"));
+        if let Some(old) = old {
+            report.changed(
+                None,
+                "id",
+                format!("`{}` is no name: the id of the plan is `{id}`", visible(&old)),
+            );
+        }
+        id
+    });
+    let mut members = vec![member("id", text(id)), member("title", text(title))];
     if !about.is_empty() {
         members.push(member("description", text(about)));
     }
     members.push(member("tasks", PlainValue::Null));
     members
+}
+
+/// Returns the first words of a title as the id of a plan.
+fn usual_id(title: &str) -> String {
+    const MAX_CHARS: usize = 40;
+    let words = slug(title, MAX_CHARS + 1);
+    let whole = match words.len() > MAX_CHARS {
+        true => words.rsplit_once('-').map_or(words.as_str(), |(whole, _)| whole),
+        false => &words,
+    };
+    if whole.is_empty() { "plan" } else { whole }.to_owned()
 }
 
 fn compose_task(
@@ -258,7 +283,8 @@ fn lay_out(composed: &Composed) -> String {
             })
     };
     let title = string(&composed.head, "title").unwrap_or_else(|| "Plan".to_owned());
-    let mut out = format!("# {title}\n\n<!-- planwright: {EXPLICIT} -->\n\n");
+    let marker = Marker::line(string(&composed.head, "id").as_deref(), true, None);
+    let mut out = format!("# {title}\n\n{marker}\n\n");
     if let Some(about) = string(&composed.head, "description") {
         for line in details::description_lines(&about) {
             out.push_str(&line);

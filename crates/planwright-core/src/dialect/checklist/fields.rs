@@ -6,6 +6,7 @@ use crate::plan::Field;
 pub(super) static PLAN: FieldTable = FieldTable {
     name: "Plan",
     fields: &[
+        FieldSpec::optional("id", Field::Id, FieldShape::NonBlank),
         FieldSpec::optional("title", Field::Title, FieldShape::Text),
         FieldSpec::optional("description", Field::Description, FieldShape::Text),
         FieldSpec::optional("order", Field::Order, FieldShape::OneOf(&["strict", "phases", "none"])),

@@ -8,6 +8,9 @@ use crate::text::{SourceText, Span};
 /// Deeper nesting counts as this deep.
 pub(super) const MAX_DEPTH: usize = 32;
 
+/// Lines with this indentation are code where no list is open.
+const CODE_INDENT: usize = 4;
+
 /// The marks of boxes whose meaning is known. Other characters may be labels, as in `- [P] can run in parallel`.
 const KNOWN_MARKS: [char; 8] = [' ', 'x', 'X', '-', '~', '/', '>', '!'];
 
@@ -70,6 +73,8 @@ pub(super) enum OddBox {
     Brackets,
     /// No space stands after the brackets.
     NoSpace,
+    /// It stands in indented code.
+    Code,
     /// No box at all: the beginning of a code fence or a comment that is never closed.
     Unclosed,
 }
@@ -82,7 +87,9 @@ impl Lines {
             text,
             lines: Lines::default(),
             fence: None,
-            is_comment: false,
+            html_end: None,
+            is_in_list: false,
+            is_after_blank: true,
             block_start: Span::at(0),
             block_indent: None,
             is_apart: true,
@@ -127,7 +134,11 @@ struct Scanner<'t> {
     lines: Lines,
     /// The character and the number of marks of the open code fence.
     fence: Option<(u8, usize)>,
-    is_comment: bool,
+    /// What ends the open comment or block of HTML, in lower case.
+    html_end: Option<&'static str>,
+    /// Whether a list is open, in which deep indentation is no code.
+    is_in_list: bool,
+    is_after_blank: bool,
     /// Where the open fence or comment begins, and the column of the task line that holds the fence.
     block_start: Span,
     block_indent: Option<usize>,
@@ -148,8 +159,10 @@ impl Scanner<'_> {
         let content = self.text[start + n_indent..end].trim_end();
         let span = Span::new(start + n_indent, start + n_indent + content.len());
         if content.is_empty() {
+            self.is_after_blank = true;
             return;
         }
+        let is_after_blank = std::mem::take(&mut self.is_after_blank);
         let column = column_of(&bytes[..n_indent]);
         // A fence in the details of a task ends with them.
         if self.fence.is_some()
@@ -158,10 +171,19 @@ impl Scanner<'_> {
         {
             self.fence = None;
         }
-        if self.fence.is_some() || self.is_comment {
+        if self.fence.is_some() || self.html_end.is_some() {
             self.in_block(content, span);
             return;
         }
+        let is_bullet = bullet_len(content).is_some();
+        if is_after_blank && column < 2 && !is_bullet {
+            self.is_in_list = false;
+        }
+        if is_bullet && column >= CODE_INDENT && !self.is_in_list {
+            self.indented_code(content, span);
+            return;
+        }
+        self.is_in_list |= is_bullet;
         match content.as_bytes()[0] {
             b'`' | b'~' => {
                 let is_inline = |mark: &&str| mark.starts_with('`') && content[mark.len()..].contains('`');
@@ -178,6 +200,7 @@ impl Scanner<'_> {
                     return;
                 }
             }
+            b'<' => self.raw_html(content, span),
             b'#' if self.heading(content, span) => return,
             b'-' | b'*' | b'+' | b'0'..=b'9' => {
                 if self.item(content, span, column) {
@@ -201,15 +224,15 @@ impl Scanner<'_> {
             if closes {
                 self.fence = None;
             }
-        } else if memmem::find(content.as_bytes(), b"-->").is_some() {
-            self.is_comment = false;
+        } else if self.html_end.is_some_and(|end| ends_html(content, end)) {
+            self.html_end = None;
         }
         self.other(span, usize::MAX);
     }
 
     fn comment(&mut self, content: &str, span: Span) {
         let end = memmem::find(content.as_bytes(), b"-->");
-        self.is_comment = end.is_none();
+        self.html_end = end.is_none().then_some("-->");
         self.block_start = span;
         if let (Some(end), None) = (end, self.lines.marker)
             && let Some(words) = content[..end].strip_prefix(MARKER)
@@ -219,6 +242,36 @@ impl Scanner<'_> {
             let at = span.start as usize + MARKER.len() + words.find(inner).unwrap_or(0);
             self.lines.marker = Some(Span::new(at, at + inner.len()));
         }
+    }
+
+    /// Reads the first line of a block in which nothing is Markdown.
+    fn raw_html(&mut self, content: &str, span: Span) {
+        const BLOCKS: [(&str, &str); 4] = [
+            ("<pre", "</pre>"),
+            ("<script", "</script>"),
+            ("<style", "</style>"),
+            ("<textarea", "</textarea>"),
+        ];
+        let begins = |tag: &str| {
+            let (head, rest) = (content.get(..tag.len()), content.get(tag.len()..));
+            head.is_some_and(|head| head.eq_ignore_ascii_case(tag))
+                && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '\t', '>']))
+        };
+        let block = BLOCKS.iter().find(|(tag, _)| begins(tag));
+        self.html_end = block.map(|(_, end)| *end).filter(|end| !ends_html(content, end));
+        self.block_start = span;
+    }
+
+    /// Reads a line of indented code.
+    fn indented_code(&mut self, content: &str, span: Span) {
+        let n_items = self.lines.items.len();
+        if self.item(content, span, CODE_INDENT) {
+            self.lines
+                .odd_boxes
+                .push((self.lines.items[n_items].mark, OddBox::Code));
+            self.lines.items.truncate(n_items);
+        }
+        self.other(span, 0);
     }
 
     /// Reads a heading; false for other lines.
@@ -339,7 +392,7 @@ impl Scanner<'_> {
     }
 
     fn finish(mut self) -> Lines {
-        if self.fence.is_some() || self.is_comment {
+        if self.fence.is_some() || self.html_end.is_some() {
             self.lines.odd_boxes.push((self.block_start, OddBox::Unclosed));
         }
         let is_known = |item: &BoxItem| {
@@ -403,6 +456,12 @@ pub(super) fn bullet_len(content: &str) -> Option<usize> {
     // Some tools write no space here, and count the task.
     let is_tight = n_space == 0 && bytes.get(n_bullet) == Some(&b'[') && n_bullet == 1;
     (n_space > 0 || is_tight).then_some(n_bullet + n_space)
+}
+
+/// Returns whether a line ends a comment or a block of HTML; `end` is in lower case.
+fn ends_html(content: &str, end: &str) -> bool {
+    let mut windows = content.as_bytes().windows(end.len());
+    windows.any(|window| window.eq_ignore_ascii_case(end.as_bytes()))
 }
 
 /// Returns whether a line asks people to stop here: the tasks below wait for those above.
@@ -478,6 +537,34 @@ mod tests {
         assert_eq!(lines.introduction.map(|span| source.slice(span)), Some("intro\n\nmore"));
         let parents: Vec<Option<usize>> = lines.headings.iter().map(|heading| heading.parent).collect();
         assert_eq!(parents, [None, Some(0), Some(1), Some(0)]);
+    }
+
+    #[test]
+    fn boxes_in_code_and_raw_html_are_no_tasks() {
+        let texts = |text: &str| {
+            let source = SourceText::new(text);
+            let lines = Lines::read(&source);
+            let texts: Vec<String> = lines
+                .items
+                .iter()
+                .map(|item| source.slice(item.text).to_owned())
+                .collect();
+            (
+                texts.join(" "),
+                lines.odd_boxes.iter().map(|(_, odd)| *odd).collect::<Vec<_>>(),
+            )
+        };
+        let check = |text: &str, expect: &str, odd: &[OddBox]| {
+            assert_eq!(texts(text), (expect.to_owned(), odd.to_vec()), "{text}");
+        };
+        check("<pre>\n- [ ] a\n</PRE>\n- [ ] b\n", "b", &[]);
+        check("<pre>x</pre>\n- [ ] b\n", "b", &[]);
+        check("<prefix>\n- [ ] b\n", "b", &[]);
+        check("- [ ] b\n<script src='x'>\n- [ ] a\n", "b", &[OddBox::Unclosed]);
+        check("As in\n\n    - [ ] a\n\n- [ ] b\n", "b", &[OddBox::Code]);
+        check("- [ ] a\n\nAs in\n\n\t- [x] b\n- [ ] c\n", "a c", &[OddBox::Code]);
+        check("- Group\n    - [ ] a\n\n    - [ ] b\n", "a b", &[]);
+        check("1. Group\n\n   Text\n\n    - [ ] a\n", "a", &[]);
     }
 
     #[test]

@@ -21,7 +21,7 @@ use crate::edit::Owner;
 use crate::plan::{NO_PLAN_STATUS, Plan};
 use crate::text::SourceText;
 use lines::Lines;
-use variant::{EXPLICIT, Variant};
+use variant::{Marker, Variant};
 
 /// The checklist dialect.
 pub struct Checklist;
@@ -79,9 +79,8 @@ impl Dialect for Checklist {
 
     fn sniff(&self, input: &DialectInput<'_>) -> Fit {
         let lines = Lines::read(input.source);
-        let marker = lines.marker.map(|words| input.source.slice(words));
-        match (lines.items.is_empty(), marker) {
-            (_, Some(words)) if words.contains(EXPLICIT) => 97,
+        match (lines.items.is_empty(), Marker::of(input.source, &lines)) {
+            (_, Some(marker)) if marker.is_explicit => 97,
             (_, Some(_)) => 95,
             (false, None) => 60,
             (true, None) => 1,

@@ -14,7 +14,7 @@ use super::rules::{
 use super::statuses::{KIRO_LIFECYCLE, LIFECYCLE};
 use super::tags;
 use super::task_line::{TaggedLine, task_lines};
-use super::variant::{EXPLICIT, Marker, Order, Variant};
+use super::variant::{Marker, Order, Variant};
 use crate::diagnostic::{Diagnostic, Replacement, push_bounded};
 use crate::plan::{
     Dependency, DependencyTarget, Field, FieldEntry, FieldValue, Group, Hierarchy, PlanBuilder, Slots, Status,
@@ -319,21 +319,19 @@ impl ChecklistReader<'_> {
 
     /// Returns the order that holds: that of the marker line, that of the settings, or the variant's.
     fn order(&mut self, setting: Option<&str>) -> Order {
-        let marker = self.lines.marker.map(|words| Marker::read(self.source, words));
+        let marker = Marker::of(self.source, &self.lines);
         let has_marks = self.found.iter().any(|line| line.tags.parallel.is_some());
         for word in marker.iter().flat_map(|marker| &marker.unknown) {
             let message = format!(
                 "`{}` means nothing in the marker line",
                 visible(self.source.slice(*word))
             );
-            let finding = Diagnostic::new(&MARKER, *word, message)
-                .with_help("it may say `explicit dependencies`, `order strict`, `order phases` or `order none`");
+            let finding = Diagnostic::new(&MARKER, *word, message).with_help(
+                "it may say `plan ID`, `explicit dependencies`, `order strict`, `order phases` or `order none`",
+            );
             push_bounded(&mut self.diagnostics, || finding);
         }
-        let is_marked = self
-            .lines
-            .marker
-            .is_some_and(|words| self.source.slice(words).contains(EXPLICIT));
+        let is_marked = marker.as_ref().is_some_and(|marker| marker.is_explicit);
         let is_explicit = is_marked || self.found.iter().any(|line| !line.needs().is_empty());
         let of_marker = marker.and_then(|marker| marker.order);
         let of_setting = setting.and_then(Order::named);
@@ -396,6 +394,10 @@ impl ChecklistReader<'_> {
     }
 
     fn head(&mut self, order: Order) {
+        if let Some(id) = Marker::of(self.source, &self.lines).and_then(|marker| marker.id) {
+            let id = self.builder.bare_text(id);
+            self.builder.head_entry(Field::Id, FieldValue::Text(id));
+        }
         if let Some(title) = self.lines.title() {
             let title = self.builder.bare_text(title);
             self.builder.head_entry(Field::Title, FieldValue::Text(title));
@@ -468,6 +470,10 @@ impl ChecklistReader<'_> {
                     push_bounded(&mut self.diagnostics, || finding);
                     continue;
                 }
+                OddBox::Code => (
+                    "this is indented code, and no task",
+                    "indent the line by less than four spaces if it is a task",
+                ),
                 OddBox::NoSpace => (
                     "this is no task: a space must stand after the box",
                     "write a space after `]`",

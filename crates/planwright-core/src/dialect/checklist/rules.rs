@@ -5,7 +5,7 @@ use crate::diagnostic::rules;
 rules! {
     NO_TASK_LINE = "no-task-line", Error,
         "The file has no task line.",
-        "A task of a checklist is a line with a box: `- [ ] Add the store`. Boxes in code fences and comments do not count. `planwright import` reads headings, tables and most other forms of plans.",
+        "A task of a checklist is a line with a box: `- [ ] Add the store`. Boxes in code and comments do not count. `planwright import` reads headings, tables and most other forms of plans.",
         "## Task 1: Add the store",
         "- [ ] Add the store";
     QUALITY_LIST = "quality-checklist", Error,
@@ -20,7 +20,7 @@ rules! {
         "- [ ] Add the store";
     BOX = "checklist-box", Warning,
         "A line looks like a task and is none.",
-        "The brackets must hold exactly one character, and text must follow them.",
+        "The brackets must hold exactly one character, and text must follow them. Lines that are indented by four spaces outside of lists are code.",
         "- [] Add the store",
         "- [ ] Add the store";
     GROUP_STATE = "checklist-group-state", Note,
@@ -35,7 +35,7 @@ rules! {
         "## 2. Store\n- [ ] 2.1 Add the table";
     MARKER = "checklist-marker", Warning,
         "The marker line has words that mean nothing.",
-        "The marker line may say `explicit dependencies`, and `order` with `strict`, `phases` or `none`.",
+        "The marker line may say `plan` with an id, `explicit dependencies`, and `order` with `strict`, `phases` or `none`.",
         "<!-- planwright: order serial -->",
         "<!-- planwright: order strict -->";
     SAME_TEXT = "checklist-same-text", Error,

@@ -1,5 +1,6 @@
 //! The variants of checklists: how each writes ids, marks and dependencies. Decides by the marker line, the path and the content.
 
+use super::super::id_source::is_file_id;
 use super::ids;
 use super::lines::{BoxItem, Lines};
 use crate::text::{SourceText, Span};
@@ -19,8 +20,11 @@ pub(super) enum Variant {
     Plain,
 }
 
-/// The words of the marker line in files that planwright writes.
-pub(super) const EXPLICIT: &str = "explicit dependencies";
+/// The words of the marker line that say that tasks wait only for what they name.
+const EXPLICIT: &str = "explicit dependencies";
+
+/// The word of the marker line before the id of the plan.
+const PLAN_ID: &str = "plan ";
 
 impl Variant {
     /// Returns the name of the form for users.
@@ -49,10 +53,7 @@ impl Variant {
 
     /// Finds the variant of a text.
     pub(super) fn of(source: &SourceText, lines: &Lines, path: Option<&str>) -> Self {
-        if lines
-            .marker
-            .is_some_and(|marker| source.slice(marker).contains(EXPLICIT))
-        {
+        if Marker::of(source, lines).is_some_and(|marker| marker.is_explicit) {
             return Variant::Own;
         }
         let at = |place: &[&str]| path.is_some_and(|path| is_in(path, place));
@@ -152,34 +153,60 @@ impl Order {
     }
 }
 
-/// The settings in a marker line: `explicit dependencies`, `order phases`, both, or none of them.
+/// The settings in a marker line: any of `plan ID`, `explicit dependencies` and `order phases`.
+#[derive(Default)]
 pub(super) struct Marker {
-    /// The order.
+    /// The id of the plan: two plans that were at the same path one after the other are not taken for each other.
+    pub(super) id: Option<Span>,
+    pub(super) is_explicit: bool,
     pub(super) order: Option<Order>,
     /// Words that mean nothing.
     pub(super) unknown: Vec<Span>,
 }
 
 impl Marker {
-    /// Reads the words of a marker line.
-    pub(super) fn read(source: &SourceText, words: Span) -> Self {
-        let mut marker = Marker {
-            order: None,
-            unknown: Vec::new(),
-        };
+    /// Returns the marker of a file, if it has one.
+    pub(super) fn of(source: &SourceText, lines: &Lines) -> Option<Self> {
+        Some(Marker::read(source, lines.marker?))
+    }
+
+    /// Writes a marker line.
+    pub(super) fn line(id: Option<&str>, is_explicit: bool, order: Option<Order>) -> String {
+        let words: Vec<String> = [
+            id.map(|id| format!("{PLAN_ID}{id}")),
+            is_explicit.then(|| EXPLICIT.to_owned()),
+            order.map(|order| format!("order {}", order.as_str())),
+        ]
+        .into_iter()
+        .flatten()
+        .collect();
+        match words.is_empty() {
+            true => "<!-- planwright -->".to_owned(),
+            false => format!("<!-- planwright: {} -->", words.join(", ")),
+        }
+    }
+
+    fn read(source: &SourceText, words: Span) -> Self {
+        let mut marker = Marker::default();
         let text = source.slice(words);
         let mut at = words.start as usize;
         for part in text.split([',', ';']) {
             let word = part.trim();
             let start = at + (part.len() - part.trim_start().len());
             at += part.len() + 1;
+            let span = Span::new(start, start + word.len());
             let order = word
                 .strip_prefix("order")
-                .map(|rest| rest.trim_start_matches([':', ' ', '=']));
-            match order.map(Order::named) {
-                Some(Some(order)) => marker.order = Some(order),
-                None if word.is_empty() || word == EXPLICIT => {}
-                _ => marker.unknown.push(Span::new(start, start + word.len())),
+                .and_then(|rest| Order::named(rest.trim_start_matches([':', ' ', '='])));
+            let id = word.strip_prefix(PLAN_ID).map(str::trim_start);
+            match (order, id) {
+                (Some(order), _) => marker.order = Some(order),
+                (None, Some(id)) if marker.id.is_none() && is_file_id(id) => {
+                    marker.id = Some(Span::new(start + word.len() - id.len(), start + word.len()));
+                }
+                _ if word == EXPLICIT => marker.is_explicit = true,
+                _ if word.is_empty() => {}
+                _ => marker.unknown.push(span),
             }
         }
         marker
@@ -216,11 +243,13 @@ mod tests {
     }
 
     #[test]
-    fn marker_lines_set_the_order() {
-        let source = SourceText::new("explicit dependencies, order phases; ordr none");
+    fn marker_lines_have_settings() {
+        let source = SourceText::new("explicit dependencies, order phases; ordr none, plan  a-2, plan b, plan c d");
         let marker = Marker::read(&source, source.span());
+        assert!(marker.is_explicit);
         assert_eq!(marker.order, Some(Order::Phases));
+        assert_eq!(marker.id.map(|id| source.slice(id)), Some("a-2"));
         let unknown: Vec<&str> = marker.unknown.iter().map(|span| source.slice(*span)).collect();
-        assert_eq!(unknown, ["ordr none"]);
+        assert_eq!(unknown, ["ordr none", "plan b", "plan c d"]);
     }
 }

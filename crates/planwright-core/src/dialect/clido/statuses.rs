@@ -21,7 +21,7 @@ pub(super) static LIFECYCLE: Lifecycle = Lifecycle {
 };
 
 impl Edits for Clido {
-    fn fresh_id(&self, plan: &Plan, _minted: &str, _at: usize) -> Option<String> {
+    fn fresh_id(&self, plan: &Plan, _minted: &str, _beside: Option<usize>) -> Option<String> {
         Some(next_id_in_style(plan, "t"))
     }
 

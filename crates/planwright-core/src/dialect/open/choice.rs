@@ -46,12 +46,7 @@ pub(super) fn best_fit(input: &DialectInput<'_>, choice: &Choice<'_>) -> Fit {
 
 /// Returns the carrier that a path's extension names.
 pub(super) fn named(path: Option<&str>) -> Option<CarrierKind> {
-    match path?.rsplit_once('.')?.1 {
-        "json" => Some(CarrierKind::Json),
-        "yaml" | "yml" => Some(CarrierKind::Yaml),
-        "md" | "markdown" => Some(CarrierKind::Markdown),
-        _ => None,
-    }
+    CarrierKind::of_path(path?)
 }
 
 /// Returns whether a text is JSON from its first character on. A leading comment is an error in JSON, not prose about it.

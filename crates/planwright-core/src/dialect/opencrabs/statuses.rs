@@ -79,7 +79,7 @@ impl Edits for OpenCrabs {
         }
     }
 
-    fn fresh_id(&self, _plan: &Plan, minted: &str, _at: usize) -> Option<String> {
+    fn fresh_id(&self, _plan: &Plan, minted: &str, _beside: Option<usize>) -> Option<String> {
         Some(minted.to_owned())
     }
 

@@ -153,7 +153,7 @@ impl Dialect for TaskPack {
 }
 
 impl Edits for TaskPack {
-    fn fresh_id(&self, plan: &Plan, _minted: &str, _at: usize) -> Option<String> {
+    fn fresh_id(&self, plan: &Plan, _minted: &str, _beside: Option<usize>) -> Option<String> {
         Some(next_id(plan, "T", 3))
     }
 

@@ -233,6 +233,7 @@ impl Arrangement<'_> {
                         array: list(),
                         index: n_before,
                         value: wave_value(wave.value.clone(), tasks),
+                        beside: None,
                     });
                 }
             }
@@ -336,6 +337,7 @@ impl Arrangement<'_> {
                 // Before the first one that is later in the list of tasks.
                 index: highest.partition_point(|highest| *highest < Some(ix)),
                 value: self.id(ix),
+                beside: None,
             });
         }
     }

@@ -89,6 +89,8 @@ pub enum Patch {
         index: usize,
         /// The element.
         value: PlainValue,
+        /// The old element whose level it gets, in notations with levels; by default, that of the element before it.
+        beside: Option<usize>,
     },
     /// Removes an element of an array.
     RemoveElement {

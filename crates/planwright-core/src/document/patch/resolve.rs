@@ -52,6 +52,8 @@ impl<'p> CollectionChange<'p> {
 pub(crate) struct NewChild<'p> {
     pub(crate) key: Option<&'p str>,
     pub(crate) value: &'p PlainValue,
+    /// The old element whose level it gets.
+    pub(crate) beside: Option<usize>,
 }
 
 /// Finds the targets of the patches.
@@ -156,10 +158,17 @@ impl<'d, 'p> Resolver<'d, 'p> {
                 self.remove(node, position, key_row + 1)
             }
             Patch::RenameKey { object, key, to } => self.rename(object, key, to),
-            Patch::InsertElement { array, index, value } => {
+            Patch::InsertElement {
+                array,
+                index,
+                value,
+                beside,
+            } => {
                 let node = self.collection(array, NodeKind::Array)?;
                 self.check_index(node, *index, 1)?;
-                self.insert(node, *index, NewChild { key: None, value })
+                let beside = *beside;
+                let key = None;
+                self.insert(node, *index, NewChild { key, value, beside })
             }
             Patch::RemoveElement { array, index } => {
                 let node = self.collection(array, NodeKind::Array)?;
@@ -304,7 +313,15 @@ impl<'d, 'p> Resolver<'d, 'p> {
             MemberPosition::Last => self.children(node).rows.len(),
             MemberPosition::After(other) => self.member(node, &object.clone().key(other.as_str()), other)? + 1,
         };
-        self.insert(node, slot, NewChild { key: Some(key), value })
+        self.insert(
+            node,
+            slot,
+            NewChild {
+                key: Some(key),
+                value,
+                beside: None,
+            },
+        )
     }
 
     fn rename(&mut self, object: &Route, key: &str, to: &'p str) -> Result<(), PatchRefusal> {

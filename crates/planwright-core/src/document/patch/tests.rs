@@ -62,6 +62,7 @@ fn insert(array: &str, index: usize, json: &str) -> Patch {
         array: route(array),
         index,
         value: value(json),
+        beside: None,
     }
 }
 

@@ -162,6 +162,7 @@ impl Patch {
                 array,
                 index,
                 value: new,
+                ..
             } => {
                 let elements = elements(found(value, array)?)?;
                 check_index(*index, elements.len(), elements.len() + 1)?;

@@ -38,6 +38,17 @@ pub(super) fn texts_of(value: &PlainValue, span: Span) -> Result<Vec<String>, Pa
     }
 }
 
+impl<'s> LineEdits<'s> {
+    pub(super) fn of(source: &'s SourceText, variant: Variant) -> Self {
+        LineEdits {
+            source,
+            variant,
+            newline: source.newline().as_str(),
+            edits: Vec::new(),
+        }
+    }
+}
+
 impl LineEdits<'_> {
     pub(super) fn replace(&mut self, span: Span, text: impl Into<String>) {
         self.edits.push(Replacement::new(span, text));
@@ -305,7 +316,20 @@ impl LineEdits<'_> {
             return self.add_needs(line, needs);
         };
         self.needs(needs, line)?;
-        self.replace(first.to(*last), needs.join(", "));
+        let old: Vec<&str> = items.iter().map(|item| self.source.slice(*item)).collect();
+        match () {
+            () if old.len() == needs.len() => {
+                let pairs = items.iter().zip(old.iter().zip(needs));
+                for (item, (_, new)) in pairs.filter(|(_, (old, new))| old != new) {
+                    self.replace(*item, new.as_str());
+                }
+            }
+            () if needs.iter().zip(&old).all(|(new, old)| new == old) && needs.len() > old.len() => {
+                let added = &needs[old.len()..];
+                self.replace(Span::at(last.end as usize), format!(", {}", added.join(", ")));
+            }
+            () => self.replace(first.to(*last), needs.join(", ")),
+        }
         Ok(())
     }
 

@@ -34,12 +34,7 @@ pub(super) fn lower(
     let source = document.source();
     let lines = Lines::read(source);
     let found = task_lines(source, &lines, variant);
-    let mut edits = LineEdits {
-        source,
-        variant,
-        newline: source.newline().as_str(),
-        edits: Vec::new(),
-    };
+    let mut edits = LineEdits::of(source, variant);
     let Some(root) = document.root() else {
         return Ok(Vec::new());
     };

@@ -2,7 +2,10 @@
 
 mod element;
 mod lower;
+mod moves;
 mod new_task;
+
+use std::collections::HashMap;
 
 use super::details;
 use super::lines::Lines;
@@ -14,6 +17,7 @@ use crate::document::notation::{NodeTable, Notation};
 use crate::document::patch::{Changes, PatchRefusal, apply};
 use crate::document::{Document, OwnNotation, Parsed};
 use crate::text::{SourceText, Span};
+use element::LineEdits;
 
 /// The notation of one variant.
 struct ChecklistNotation {
@@ -75,27 +79,12 @@ impl Notation for ChecklistNotation {
     fn permute(&self, document: &Document, spans: &[Span], order: &[usize]) -> Result<String, PatchRefusal> {
         let source = document.source();
         let found = task_lines(source, &Lines::read(source), self.variant);
-        let line_of = |span: &Span| found.iter().find(|line| line.span() == *span);
-        let places: Option<Vec<&TaggedLine>> = spans.iter().map(line_of).collect();
-        let places = places.ok_or(PatchRefusal::OutOfRange(document.extent()))?;
-        let mut edits = Vec::new();
-        for (place, &from) in order.iter().enumerate() {
-            let (Some(to), Some(moved)) = (places.get(place), places.get(from)) else {
-                return Err(PatchRefusal::OutOfRange(document.extent()));
-            };
-            if place == from {
-                continue;
-            }
-            let leaves_group = self.variant.is_numbered() && to.item.heading != moved.item.heading;
-            if to.parent != moved.parent || to.item.indent != moved.item.indent || leaves_group {
-                return Err(PatchRefusal::NoForm {
-                    reason: "tasks of different groups do not change places: move the lines by hand",
-                    span: moved.item.line,
-                });
-            }
-            edits.push(Replacement::new(to.span(), source.slice(moved.span())));
-        }
-        apply(source, &edits)
+        let by_span: HashMap<Span, usize> = found.iter().enumerate().map(|(ix, line)| (line.span(), ix)).collect();
+        let leaves: Option<Vec<usize>> = spans.iter().map(|span| by_span.get(span).copied()).collect();
+        let leaves = leaves.ok_or(PatchRefusal::OutOfRange(document.extent()))?;
+        let mut edits = LineEdits::of(source, self.variant);
+        edits.reorder(&found, &leaves, order)?;
+        apply(source, &edits.edits)
     }
 }
 

@@ -8,6 +8,13 @@ use super::element::{LineEdits, indented, text_of, texts_of};
 use crate::document::patch::{CollectionChange, PatchRefusal, PlainValue};
 use crate::text::Span;
 
+/// The remaining lines around the place of a new one.
+#[derive(Clone, Copy)]
+pub(super) struct NewPlace {
+    pub(super) before: Option<usize>,
+    pub(super) next: Option<usize>,
+}
+
 impl LineEdits<'_> {
     /// Adds and removes task lines.
     pub(super) fn change_tasks(
@@ -15,6 +22,15 @@ impl LineEdits<'_> {
         found: &[TaggedLine],
         change: &CollectionChange<'_>,
     ) -> Result<(), PatchRefusal> {
+        let new: Vec<&PlainValue> = change.inserted.values().flatten().map(|child| child.value).collect();
+        if let ([new], [only]) = (new.as_slice(), found)
+            && change.removed.contains(&0)
+        {
+            let start = line_start(self.source.as_str(), only.item.line.start as usize).max(self.source.bom_len());
+            let text = self.task_text(only, new, 0)?;
+            self.replace(Span::new(start, only.span().end as usize), text);
+            return Ok(());
+        }
         for &place in &change.removed {
             let Some(line) = found.get(place) else {
                 continue;
@@ -32,21 +48,38 @@ impl LineEdits<'_> {
             }
             self.remove_task(line);
         }
-        for (&slot, new) in &change.inserted {
+        for (&slot, children) in &change.inserted {
             let is_kept = |ix: &usize| !change.removed.contains(ix);
-            let before = (0..slot).rev().find(is_kept).and_then(|ix| found.get(ix));
-            let next = (slot..found.len()).find(is_kept).and_then(|ix| found.get(ix));
-            self.insert_tasks(
-                found,
-                before,
-                next,
-                &new.iter().map(|child| child.value).collect::<Vec<_>>(),
-            )?;
+            let place = NewPlace {
+                before: (0..slot).rev().find(is_kept),
+                next: (slot..found.len()).find(is_kept),
+            };
+            for (n_before, child) in children.iter().enumerate() {
+                let model_ix = self.model_of(found, place, child.beside)?;
+                self.insert_task(found, place, model_ix, child.value, n_before + 1)?;
+            }
         }
         Ok(())
     }
 
-    fn remove_task(&mut self, line: &TaggedLine) {
+    /// Returns the line whose level and form a new one gets.
+    fn model_of(&self, found: &[TaggedLine], place: NewPlace, beside: Option<usize>) -> Result<usize, PatchRefusal> {
+        let NewPlace { before, next } = place;
+        let outermost = |ix: usize| std::iter::successors(Some(ix), |ix| found[*ix].parent).last();
+        let model = match (beside, next) {
+            (Some(_), _) => beside,
+            // At the end, it belongs to no group, unless numbers say so.
+            (None, None) if !self.variant.is_numbered() => before.and_then(outermost),
+            _ => before.filter(|before| next.is_none_or(|next| found[next].parent != Some(*before))),
+        };
+        let missing = PatchRefusal::NoForm {
+            reason: "there is no task line to copy the form from",
+            span: self.source.span(),
+        };
+        model.or(next).filter(|ix| *ix < found.len()).ok_or(missing)
+    }
+
+    pub(super) fn remove_task(&mut self, line: &TaggedLine) {
         let text = self.source.as_str();
         let span = line.span();
         let start = line_start(text, span.start as usize).max(self.source.bom_len());
@@ -69,46 +102,27 @@ impl LineEdits<'_> {
         self.replace(Span::new(before, span.end as usize), "");
     }
 
-    fn insert_tasks(
+    fn insert_task(
         &mut self,
         found: &[TaggedLine],
-        before: Option<&TaggedLine>,
-        next: Option<&TaggedLine>,
-        values: &[&PlainValue],
+        place: NewPlace,
+        model_ix: usize,
+        value: &PlainValue,
+        n_after: usize,
     ) -> Result<(), PatchRefusal> {
         let text = self.source.as_str();
-        // The first task of a group is like the others in it.
-        let is_first_of_group = before.zip(next).is_some_and(|(before, next)| {
-            next.parent
-                .is_some_and(|parent| found[parent].item.line == before.item.line)
-        });
-        let Some(model) = before.filter(|_| !is_first_of_group).or(next) else {
-            return Err(PatchRefusal::NoForm {
-                reason: "there is no task line to copy the form from",
-                span: self.source.span(),
-            });
-        };
-        let mut lines = Vec::new();
-        for (ix, value) in values.iter().enumerate() {
-            lines.push(self.task_text(model, value, ix + 1)?);
-        }
-        let is_loose = is_loose(text, found, before, next);
-        let gap = if is_loose { self.newline } else { "" };
-        match before {
+        let model = &found[model_ix];
+        let before = place.before.map(|ix| &found[ix]);
+        let new = self.task_text(model, value, n_after)?;
+        let gap = if is_loose(text, found, place) { self.newline } else { "" };
+        match before.filter(|_| place.next != Some(model_ix)) {
             Some(before) => {
-                let new: String = lines
-                    .iter()
-                    .map(|line| format!("{}{gap}{line}", self.newline))
-                    .collect();
-                self.replace(Span::at(before.span().end as usize), new);
+                let at = Span::at(before.span().end as usize);
+                self.replace(at, format!("{}{gap}{new}", self.newline));
             }
             None => {
                 let at = line_start(text, model.item.line.start as usize).max(self.source.bom_len());
-                let new: String = lines
-                    .iter()
-                    .map(|line| format!("{line}{}{gap}", self.newline))
-                    .collect();
-                self.replace(Span::at(at), new);
+                self.replace(Span::at(at), format!("{new}{}{gap}", self.newline));
             }
         }
         Ok(())
@@ -117,13 +131,7 @@ impl LineEdits<'_> {
     /// Returns the lines of a new task.
     fn task_text(&self, model: &TaggedLine, value: &PlainValue, n_after: usize) -> Result<String, PatchRefusal> {
         let place = model.item.line;
-        let PlainValue::Object(members) = value else {
-            return Err(PatchRefusal::NoForm {
-                reason: "only a task can stand here",
-                span: place,
-            });
-        };
-        let member = |key: &str| members.iter().find(|(own, _)| own == key).map(|(_, value)| value);
+        let member = |key: &str| member(value, key);
         let text = self.source.as_str();
         let start = place.start as usize;
         let outer = text[line_start(text, start)..start].trim_start_matches('\u{feff}');
@@ -208,6 +216,14 @@ impl LineEdits<'_> {
     }
 }
 
+/// Returns a member of a new task.
+fn member<'v>(value: &'v PlainValue, key: &str) -> Option<&'v PlainValue> {
+    match value {
+        PlainValue::Object(members) => members.iter().find(|(own, _)| own == key).map(|(_, value)| value),
+        _ => None,
+    }
+}
+
 /// Returns the bullet of a new line: the same, or the next number.
 fn next_bullet(bullet: &str, n_after: usize) -> String {
     let n_digits = bullet.bytes().take_while(u8::is_ascii_digit).count();
@@ -219,26 +235,24 @@ fn next_bullet(bullet: &str, n_after: usize) -> String {
     }
 }
 
-/// Returns whether blank lines stand between the tasks here.
-fn is_loose(text: &str, found: &[TaggedLine], before: Option<&TaggedLine>, next: Option<&TaggedLine>) -> bool {
-    let has_blank = |one: &TaggedLine, other: &TaggedLine| {
+/// Returns whether blank lines stand between the lines of the group around a place.
+pub(super) fn is_loose(text: &str, found: &[TaggedLine], place: NewPlace) -> bool {
+    let has_blank = |one: usize, other: usize| {
+        let (one, other) = (&found[one], &found[other]);
         let between = text
             .get(one.span().end as usize..other.item.line.start as usize)
             .unwrap_or("");
         one.item.section == other.item.section && between.matches('\n').count() > 1
     };
-    match (before, next) {
-        (Some(before), Some(next)) if before.item.section == next.item.section => has_blank(before, next),
-        (Some(before), _) => {
-            let ix = found.iter().position(|line| line.item.line == before.item.line);
-            let above = ix.and_then(|ix| found.get(ix.checked_sub(1)?));
-            above.is_some_and(|above| has_blank(above, before))
+    let is_peer = |one: usize, other: usize| {
+        found[one].item.section == found[other].item.section && found[one].parent == found[other].parent
+    };
+    match (place.before, place.next) {
+        (Some(before), Some(next)) if is_peer(before, next) => has_blank(before, next),
+        (Some(before), next) if next.is_none_or(|next| found[next].parent != Some(before)) => {
+            before.checked_sub(1).is_some_and(|above| has_blank(above, before))
         }
-        (None, Some(next)) => {
-            let ix = found.iter().position(|line| line.item.line == next.item.line);
-            let below = ix.and_then(|ix| found.get(ix + 1));
-            below.is_some_and(|below| has_blank(next, below))
-        }
-        (None, None) => false,
+        (_, Some(next)) => next + 1 < found.len() && has_blank(next, next + 1),
+        (_, None) => false,
     }
 }

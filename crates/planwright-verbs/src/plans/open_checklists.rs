@@ -1,9 +1,13 @@
-//! Finds checklists in a repository that `import` can read.
+//! Finds lists with open tasks in a workspace that are no plans: `adopt` and `import` make plans of them.
 
 use std::path::Path;
 
 use planwright_run::files::{open_to_read, read_bounded};
+use planwright_run::shell::argument;
+use planwright_run::workspace::plans_at_home;
 use serde::Serialize;
+
+use crate::text::{count, one_line};
 
 /// How much of a file is read.
 const MAX_BYTES: usize = 1 << 20;
@@ -16,13 +20,26 @@ pub struct OpenChecklist {
     pub n_open: usize,
 }
 
-/// Returns the checklists in the root of a workspace, by name.
-pub(super) fn find(root: &Path) -> Vec<OpenChecklist> {
+impl OpenChecklist {
+    /// Returns its number of open tasks, and the command that makes it a plan.
+    pub fn words(&self) -> String {
+        let tasks = count(self.n_open as u64, "open task");
+        format!(
+            "{} with {tasks}: `planwright adopt {}` makes it a plan",
+            one_line(&self.file),
+            argument(&self.file)
+        )
+    }
+}
+
+/// Returns the lists in the root of a workspace that are no plans, by name.
+pub(crate) fn open_checklists(root: &Path) -> Vec<OpenChecklist> {
     let entries = std::fs::read_dir(root).into_iter().flatten().flatten();
     let names = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file()));
     let names = names.filter_map(|entry| entry.file_name().into_string().ok());
+    let plans = plans_at_home(root);
     let mut found: Vec<OpenChecklist> = names
-        .filter(|name| is_list(name))
+        .filter(|name| is_list(name) && !plans.contains(&root.join(name)))
         .filter_map(|file| {
             let n_open = n_open(&root.join(&file));
             (n_open > 0).then_some(OpenChecklist { file, n_open })
