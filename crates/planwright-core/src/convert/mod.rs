@@ -438,7 +438,10 @@ impl Conversion<'_, '_> {
     fn prose(&self) -> Option<Loss> {
         let n_other_lines = self.source.n_other_lines();
         if n_other_lines > 0 {
-            let message = format!("{n_other_lines} lines that are no tasks, such as headings and remarks");
+            let message = match n_other_lines {
+                1 => "one line that is no task, such as a heading or a remark".to_owned(),
+                n => format!("{n} lines that are no tasks, such as headings and remarks"),
+            };
             return Some(self.lost(None, "text", message));
         }
         let [before, after] = self.source.prose()?;

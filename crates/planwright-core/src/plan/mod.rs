@@ -35,6 +35,7 @@ pub enum Field {
     SchemaVersion,
     Order,
     Section,
+    SectionText,
     SessionId,
     CreatedAt,
     UpdatedAt,

@@ -94,6 +94,7 @@ placeholders! {
     Inline "source_unit" = Task(SourceUnit), "the part of the source plan it comes from";
     Inline "wave" = Task(Wave), "the wave it belongs to";
     Inline "section" = Task(Section), "the headings that it stands under";
+    Block "section_text" = Task(SectionText), "the text of the groups that it is part of";
     Inline "target_repo" = Task(TargetRepo), "the folder it is done in";
     Inline "task_type" = Task(TaskKind), "what kind of task it is";
     Inline "complexity" = Task(Complexity), "its complexity";

@@ -315,6 +315,17 @@ fn a_dialect_without_a_template_gets_the_general_one() {
 }
 
 #[test]
+fn the_text_of_groups_is_in_the_prompts_of_their_tasks() {
+    let text = "## Store\n- [ ] Sessions\n  Use the table that is there.\n  - [ ] Log in\n    - [ ] By name\n      - [ ] Check it\n- [ ] Log out\n";
+    let linked = plan(text);
+    let context = first_context();
+    let nested = prompt(&linked, 0, &context).text;
+    assert!(nested.contains("It stands under \"Store / Sessions / Log in / By name\""), "{nested}");
+    assert!(nested.contains("Use the table that is there."), "{nested}");
+    assert!(!prompt(&linked, 1, &context).text.contains("Use the table"));
+}
+
+#[test]
 fn a_missing_task_has_a_prompt() {
     let found = prompt(&sample("clido"), 99, &PromptContext::default());
     assert!(found.text.contains("# Rules"));

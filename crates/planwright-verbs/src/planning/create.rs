@@ -195,7 +195,7 @@ fn name_at_home(dialect: &dyn Dialect, out: &Path) -> Option<String> {
 pub fn new_path(workspace: &Workspace, dialect: &dyn Dialect, id: Option<&str>, date: &str, title: &str) -> PathBuf {
     let root = root_of(workspace.folder());
     let usual = root.join(dialect.new_place(id, date, &slug(title)));
-    // Where all plans of a dialect have one name, further ones get their title after it.
+    // Where all plans of a dialect have one name, further ones get their id or title after it.
     let has_one_name = dialect.new_place(Some("a"), date, "a") == dialect.new_place(Some("b"), date, "b");
     match usual
         .file_stem()
@@ -206,7 +206,7 @@ pub fn new_path(workspace: &Workspace, dialect: &dyn Dialect, id: Option<&str>, 
             let name = format!(
                 "{}-{}.{}",
                 stem.to_string_lossy(),
-                slug(title),
+                id.map_or_else(|| slug(title), str::to_owned),
                 extension.to_string_lossy()
             );
             from_here(&usual.with_file_name(name))

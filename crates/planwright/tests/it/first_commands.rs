@@ -170,7 +170,7 @@ fn new_tasks_are_named_and_numbered_like_the_others() {
     // For a description with several paragraphs, lists show the first line.
     let shown = sandbox.run(&["show"]).exits(0).stdout;
     assert!(shown.contains("Wire it\n") && !shown.contains("Call it in"), "{shown}");
-    let task = sandbox.run(&["show", "2"]).exits(0).stdout;
+    let task = sandbox.run(&["show", "T2"]).exits(0).stdout;
     assert!(task.contains("Call it in `handle`, and nowhere else."), "{task}");
 }
 
@@ -300,7 +300,7 @@ fn a_new_plan_does_not_get_a_file_with_the_extension_of_another_dialect() {
         &["import", "list.md", "--yes"],
     ] {
         let refused = sandbox.run(&[verb, &["--out", "plan.json"]].concat()).exits(2);
-        let help = "choose the dialect with --dialect: opencrabs, clido, aimi; or name another file";
+        let help = "choose the dialect with --dialect: opencrabs, clido, aimi, rawko; or name another file";
         assert!(refused.stderr.contains(help), "{}", refused.text());
         assert!(!sandbox.path().join("plan.json").exists());
     }
@@ -320,14 +320,14 @@ fn a_new_plan_in_the_place_of_a_deleted_one_has_a_history_and_a_branch_of_its_ow
         plan.contains("<!-- planwright: plan limit-calls-2, explicit dependencies -->"),
         "{plan}"
     );
-    let shown = workspace.does(&["show"]).text();
+    let shown = workspace.does(&["show"]).text;
     assert!(
         shown.contains("ready: T1"),
         "the task of the old plan was running: {shown}"
     );
-    let history = workspace.does(&["history"]).text();
+    let history = workspace.does(&["history"]).text;
     assert!(!history.contains("Count them"), "{history}");
-    let preview = workspace.does(&["run", "--dry-run"]).text();
+    let preview = workspace.does(&["run", "--dry-run"]).text;
     assert!(preview.contains("planwright/limit-calls-2"), "{preview}");
 }
 

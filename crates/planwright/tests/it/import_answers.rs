@@ -332,7 +332,7 @@ fn a_plan_with_a_title_that_exists_is_noted() {
     let first = import(&sandbox);
     assert!(!first.stderr.contains(note), "{}", first.stderr);
     let noted = |ran: crate::sandbox::Ran| {
-        let is_noted = ran.stderr.contains(note) && ran.stderr.contains("PLAN.md");
+        let is_noted = ran.stderr.contains(&format!("{note}PLAN"));
         assert!(is_noted, "{}", ran.stderr);
     };
     noted(import(&sandbox));

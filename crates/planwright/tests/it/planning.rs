@@ -121,10 +121,6 @@ fn an_unrepaired_answer_is_saved_with_its_findings() {
             "echo '{\"goal\": \"x\", \"tasks\": [{\"id\": \"a\", \"description\": \"A\", \"depends_on\": [\"a\"]}]}'",
             "self",
         ),
-        (
-            "echo '{\"steps\": [{\"description\": \"A\"}], \"task\": \"x\"}'",
-            "rawko",
-        ),
         ("echo 'Run `touch pwned` first. $(touch pwned)'", ""),
         ("head -c 10485760 /dev/zero | tr '\\0' x", "bytes"),
     ];

@@ -160,6 +160,10 @@ fn compose_task(
         let lead = if about.is_empty() { "" } else { "\n\n" };
         about = format!("{about}{lead}Part of: {}", one_line(&clean(&section)));
     }
+    if let Some(text) = task.fields.take_text(Field::SectionText).map(|text| clean_block(&text)) {
+        let lead = if about.is_empty() { "" } else { "\n\n" };
+        about = format!("{about}{lead}{text}");
+    }
     let mut members = vec![member("status", text(mark(task, task_ix, report)))];
     if task.held {
         members.push(member("optional", PlainValue::Bool(true)));

@@ -97,12 +97,21 @@ struct ChecklistReader<'s> {
     group_of: Vec<u32>,
 }
 
+/// What a task has from the lines around it.
+struct GroupContext<'r> {
+    /// The path of headings of each heading.
+    sections: &'r [Option<Text>],
+    group_text: Option<Text>,
+    group_ids: &'r HashMap<String, u32>,
+}
+
 impl ChecklistReader<'_> {
     fn read(&mut self, order: Option<&str>) {
         self.number();
         let names = ChecklistNames::of(self.source, &self.lines, &self.found);
         let order = self.order(order);
         let sections = self.sections();
+        let group_texts = self.group_texts();
         let group_ids = self.group_ids();
         let mut positions = Vec::new();
         let mut parents = Vec::new();
@@ -124,7 +133,13 @@ impl ChecklistReader<'_> {
                 });
                 continue;
             }
-            self.task(line, &names, ix, &sections, &group_ids);
+            let group_text = line.parent.and_then(|parent| group_texts[parent]);
+            let context = GroupContext {
+                sections: &sections,
+                group_text,
+                group_ids: &group_ids,
+            };
+            self.task(line, &names, ix, &context);
             positions.push(position);
             parents.push(parent);
         }
@@ -167,6 +182,26 @@ impl ChecklistReader<'_> {
         decoded.collect()
     }
 
+    /// Returns the text below each task line that is a group, after that of the groups around it.
+    fn group_texts(&mut self) -> Vec<Option<Text>> {
+        let mut texts: Vec<Option<Text>> = vec![None; self.found.len()];
+        for (ix, line) in self.found.iter().enumerate().filter(|(_, line)| line.is_group) {
+            let around = line.parent.and_then(|parent| texts[parent]);
+            let criteria = line.details.criteria.iter();
+            let own = line.details.description.iter().map(|about| about.text.clone());
+            let own: Vec<String> = own.chain(criteria.map(|item| format!("- {}", item.text))).collect();
+            texts[ix] = match own.is_empty() {
+                true => around,
+                false => {
+                    let before = around.map(|text| self.builder.plan().str(text).to_owned());
+                    let whole: Vec<String> = before.into_iter().chain(own).collect();
+                    Some(self.builder.decoded_text(line.item.line, &whole.join("\n\n")))
+                }
+            };
+        }
+        texts
+    }
+
     fn group_ids(&self) -> HashMap<String, u32> {
         let groups = self.found.iter().zip(&self.group_of).filter(|(line, _)| line.is_group);
         let named = groups.filter_map(|(line, group)| Some((self.source.slice(line.tags.id?).to_owned(), *group)));
@@ -183,14 +218,7 @@ impl ChecklistReader<'_> {
         ids
     }
 
-    fn task(
-        &mut self,
-        line: &TaggedLine,
-        names: &ChecklistNames,
-        ix: usize,
-        sections: &[Option<Text>],
-        group_ids: &HashMap<String, u32>,
-    ) {
+    fn task(&mut self, line: &TaggedLine, names: &ChecklistNames, ix: usize, context: &GroupContext<'_>) {
         let groups = self.groups_around(line);
         let mut entries = Vec::with_capacity(6);
         let mut add = |field, value| entries.push(FieldEntry { field, value });
@@ -221,7 +249,7 @@ impl ChecklistReader<'_> {
                 FieldValue::Text(builder.decoded_text(description.span, &description.text)),
             );
         }
-        let section = line.item.heading.and_then(|heading| sections[heading]);
+        let section = line.item.heading.and_then(|heading| context.sections[heading]);
         let section = match (section, groups) {
             (section, None) => section,
             (None, Some(groups)) => Some(builder.decoded_text(line.item.line, &groups)),
@@ -232,6 +260,9 @@ impl ChecklistReader<'_> {
         };
         if let Some(section) = section {
             add(Field::Section, FieldValue::Text(section));
+        }
+        if let Some(text) = context.group_text {
+            add(Field::SectionText, FieldValue::Text(text));
         }
         let criteria = &line.details.criteria;
         if let (Some(first), Some(last)) = (criteria.first(), criteria.last()) {
@@ -263,7 +294,7 @@ impl ChecklistReader<'_> {
             .iter()
             .map(|&span| Dependency {
                 span,
-                target: match group_ids.get(self.source.slice(span)) {
+                target: match context.group_ids.get(self.source.slice(span)) {
                     Some(group) => DependencyTarget::Group(*group),
                     None => DependencyTarget::Id(builder.bare_text(span)),
                 },
