@@ -320,7 +320,7 @@ fn the_text_of_groups_is_in_the_prompts_of_their_tasks() {
     let linked = plan(text);
     let context = first_context();
     let nested = prompt(&linked, 0, &context).text;
-    assert!(nested.contains("It stands under \"Store / Sessions / Log in / By name\""), "{nested}");
+    assert!(nested.contains("Store / Sessions / Log in / By name"), "{nested}");
     assert!(nested.contains("Use the table that is there."), "{nested}");
     assert!(!prompt(&linked, 1, &context).text.contains("Use the table"));
 }
