@@ -43,7 +43,6 @@ pub fn instant() -> Instant {
     faults::fast(Instant::now())
 }
 
-/// Returns the time since an [`instant`].
 pub fn since(moment: Instant) -> Duration {
     instant().saturating_duration_since(moment)
 }

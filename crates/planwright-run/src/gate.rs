@@ -49,7 +49,6 @@ impl Gate {
     }
 }
 
-/// A gate that is closed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClosedGate {
     pub gate: Gate,

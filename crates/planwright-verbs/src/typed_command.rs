@@ -4,7 +4,6 @@ use planwright_run::shell::argument;
 
 use crate::text::one_line;
 
-/// The command that the user typed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TypedCommand {
     /// The words after the name of the program.
@@ -38,7 +37,6 @@ impl TypedCommand {
         command_line(words.into_iter())
     }
 
-    /// Returns whether the command has this verb.
     pub fn is_verb(&self, verb: &str) -> bool {
         let first = self.words.iter().find(|word| !word.starts_with('-'));
         first.is_some_and(|word| word == verb)
@@ -54,7 +52,6 @@ impl TypedCommand {
         command_line(self.words.iter().cloned())
     }
 
-    /// Returns the command with a further option.
     pub fn with_option(&self, option: &str) -> String {
         command_line(self.words.iter().cloned().chain([option.to_owned()]))
     }

@@ -170,7 +170,6 @@ impl Agent {
     }
 }
 
-/// The names of placeholders.
 pub const PLACEHOLDERS: &[&str] = &["prompt_file", "result_file", "task", "folder", "prompt"];
 
 #[derive(Debug, PartialEq, Eq)]

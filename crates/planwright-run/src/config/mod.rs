@@ -166,7 +166,6 @@ pub struct LandingConfig {
 pub struct BudgetConfig {
     /// The budget of a run, kept when it is resumed.
     pub run: Budget,
-    /// The budget of each task.
     pub task: Budget,
 }
 

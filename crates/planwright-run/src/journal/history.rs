@@ -375,7 +375,6 @@ impl PastChange {
 }
 
 impl TextChange {
-    /// Returns the change from one text to another.
     pub fn between(before: &str, after: &str) -> Self {
         let hunks = hunks::hunks(before, after);
         TextChange {

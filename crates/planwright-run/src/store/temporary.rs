@@ -154,7 +154,6 @@ pub(crate) fn stale_temporaries(files: &dyn Files, folder: &Path, now: SystemTim
     paths.filter(is_stale).collect()
 }
 
-/// Returns whether a name is that of a temporary file.
 pub(crate) fn is_temporary(name: &str) -> bool {
     writer_of(name).is_some()
 }

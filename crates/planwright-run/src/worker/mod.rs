@@ -83,7 +83,6 @@ pub struct ProcessSpec {
     /// Whether all of its output is also reported, by [`WorkerEvent::Output`].
     pub streams_output: bool,
     pub limits: ProcessLimits,
-    /// The fence of the process and its descendants.
     pub fence: Option<Fence>,
 }
 

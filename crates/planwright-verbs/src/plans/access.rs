@@ -111,7 +111,6 @@ impl PlanAccess {
         self.unproven_done.get(&task_ix)
     }
 
-    /// Returns whether the plan waits for an approval.
     pub fn awaits_approval(&self) -> bool {
         self.gate.as_ref().is_some_and(|closed| closed.gate == Gate::Approval)
     }

@@ -27,7 +27,6 @@ pub struct Entry {
     pub id: Option<String>,
     /// Its title, otherwise its goal.
     pub title: String,
-    /// Its goal, if it has one.
     pub goal: Option<String>,
     /// The plan's own word for its state, if its dialect has one.
     pub status: Option<String>,

@@ -9,7 +9,6 @@ use super::OpenedPlan;
 use crate::json::{PlanOverview, TaskOverview};
 use crate::text::{cut, shown_name};
 
-/// Returns an overview of a plan, for JSON.
 pub fn plan_overview(opened: &OpenedPlan, linked: &LinkedPlan, readiness: &Readiness<'_>) -> PlanOverview {
     PlanOverview {
         path: opened.path.clone(),

@@ -7,7 +7,6 @@ use planwright_run::revise::ReviseError;
 use crate::failure::{Failure, Result};
 use crate::text::{cut, one_line, shown_name};
 
-/// Returns the task with this name.
 pub fn task_named(linked: &LinkedPlan, name: &str) -> Result<usize> {
     planwright_run::revise::task_named(&linked.plan, name).map_err(|error| match &error {
         ReviseError::SeveralTasks { name, lines } => several_tasks(name, lines),

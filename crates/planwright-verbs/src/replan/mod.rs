@@ -187,7 +187,6 @@ fn with_brief<T>(
 
 /// The result of replanning after a failed run.
 pub enum AfterFailure {
-    /// There was nothing to replan.
     Nothing,
     Replanned(Box<ReplannedPlan>),
     /// The user cancelled it.

@@ -26,7 +26,6 @@ pub struct RunScope<'w> {
     path: Option<PathBuf>,
 }
 
-/// The status of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RunStatus {
     Running {
@@ -55,7 +54,6 @@ impl RunStatus {
         }
     }
 
-    /// Returns it in words.
     pub fn words(&self) -> String {
         match self {
             RunStatus::Running { pid } => format!("running (process {pid})"),
@@ -158,7 +156,6 @@ impl<'w> RunScope<'w> {
         }
     }
 
-    /// Returns the failure if there are no runs.
     pub fn nothing_ran(&self) -> Failure {
         let plan = match self.has_plan() {
             true => "",
@@ -183,7 +180,6 @@ impl<'w> RunScope<'w> {
         is_copy || self.path.is_some() || !candidates(&self.root, false).is_empty()
     }
 
-    /// Returns the searched workspace.
     pub fn workspace(&self) -> &'w Workspace {
         self.workspace
     }
@@ -267,7 +263,6 @@ pub fn unreadable_runs(error: &std::io::Error) -> Failure {
     )
 }
 
-/// Returns the failure for an unreadable log of a run.
 pub fn unreadable(error: &JournalError) -> Failure {
     let help = match error {
         JournalError::Corrupt { .. } => {

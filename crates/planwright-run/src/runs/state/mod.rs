@@ -124,7 +124,6 @@ impl RunState {
         &self.tasks.all
     }
 
-    /// Returns the last commit that landed.
     pub fn last_landed_commit(&self) -> Option<&str> {
         let attempts = self.tasks().iter().flat_map(|task| &task.attempts);
         let landed = attempts

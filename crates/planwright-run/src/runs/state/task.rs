@@ -60,7 +60,6 @@ impl TaskResults {
     }
 }
 
-/// What the plan file has of a task.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TaskInPlanFile {
     /// Whether it has this run's state of the task.

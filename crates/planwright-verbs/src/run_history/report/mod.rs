@@ -119,7 +119,6 @@ pub struct FailedReport {
     pub checkout: Option<String>,
 }
 
-/// A task that was skipped.
 #[derive(Debug, Serialize)]
 pub struct SkippedReport {
     pub task: String,
