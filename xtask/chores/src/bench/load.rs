@@ -1,4 +1,4 @@
-//! Large plans, many plans, long output and many slots: what each item takes, in time and in memory, must not grow with their
+//! Large plans, many plans, long output and many slots: time and memory per item must not grow with their
 //! number.
 
 use std::process::{Command, Stdio};
@@ -9,36 +9,35 @@ use planwright::core::dialect::{DIALECTS, Dialect};
 use planwright_testkit::{TempFolder, generate};
 
 use super::scratch;
-use super::table::{Sample, Table};
+use super::table::{BenchTable, Median};
 
-/// How often each work is done.
+/// Measurements of each work.
 const RUNS: usize = 5;
 
-/// How much more an item may take among ten times as many.
+/// The limit of the ratio between all items and a tenth of them, per item.
 const MOST: f64 = 1.2;
 
-/// How many bytes the talkative agent writes: 1 GiB.
+/// The output of the agent that writes much: 1 GiB.
 const N_BYTES: u64 = 1 << 30;
 
-/// How many tasks run at once.
+/// The number of parallel tasks.
 const N_SLOTS: usize = 500;
 
-/// How many tasks are in a wave of a pack. Elsewhere each of them waits for all of the wave before, and there is a bound for that.
+/// The number of tasks in a wave of a pack: each task of the next wave depends on all of them, and dependencies have a limit.
 const WAVE_WIDTH: usize = 5;
 
-/// What one command took.
 #[derive(Clone, Copy)]
-struct Took {
+struct CommandCost {
     milliseconds: f64,
-    /// The peak of its memory.
+    /// Peak memory.
     kib: f64,
 }
 
-/// Some work, on so many items.
-type Work<'w> = &'w dyn Fn(usize) -> anyhow::Result<Took>;
+/// Some work on a number of items.
+type LoadWork<'w> = &'w dyn Fn(usize) -> anyhow::Result<CommandCost>;
 
-pub(crate) fn run(n_tasks: usize) -> anyhow::Result<Table> {
-    let mut table = Table::new(
+pub(crate) fn run(n_tasks: usize) -> anyhow::Result<BenchTable> {
+    let mut table = BenchTable::new(
         format!("load: up to {n_tasks} tasks, 1,000 plans, 1 GiB of output, {N_SLOTS} slots"),
         &[
             "work",
@@ -78,8 +77,8 @@ pub(crate) fn run(n_tasks: usize) -> anyhow::Result<Table> {
     Ok(table)
 }
 
-/// Does some work on a tenth of the items, and on all of them.
-fn compare(table: &mut Table, what: &str, n_all: usize, work: Work<'_>) -> anyhow::Result<()> {
+/// Measures some work on a thousandth, a tenth and all of the items.
+fn compare(table: &mut BenchTable, what: &str, n_all: usize, work: LoadWork<'_>) -> anyhow::Result<()> {
     let sizes = [(n_all / 1000).max(1), n_all / 10, n_all];
     let mut took = vec![Vec::new(); sizes.len()];
     for _ in 0..RUNS {
@@ -87,12 +86,12 @@ fn compare(table: &mut Table, what: &str, n_all: usize, work: Work<'_>) -> anyho
             took[place].push(work(*n).with_context(|| format!("{what} of {n}"))?);
         }
     }
-    let sample = |place: usize, of: fn(&Took) -> f64| Sample::of(took[place].iter().map(of).collect());
-    let times: Vec<Sample> = (0..sizes.len())
+    let sample = |place: usize, of: fn(&CommandCost) -> f64| Median::of(took[place].iter().map(of).collect());
+    let times: Vec<Median> = (0..sizes.len())
         .map(|place| sample(place, |took| took.milliseconds))
         .collect();
-    let peaks: Vec<Sample> = (0..sizes.len()).map(|place| sample(place, |took| took.kib)).collect();
-    let each = |samples: &[Sample], place: usize| {
+    let peaks: Vec<Median> = (0..sizes.len()).map(|place| sample(place, |took| took.kib)).collect();
+    let each = |samples: &[Median], place: usize| {
         (samples[place].median - samples[0].median).max(0.0) / (sizes[place] - sizes[0]) as f64
     };
     for place in 1..sizes.len() {
@@ -116,7 +115,7 @@ fn compare(table: &mut Table, what: &str, n_all: usize, work: Work<'_>) -> anyho
     Ok(())
 }
 
-fn with_plan(dialect: &dyn Dialect, name: &str, n_tasks: usize, args: &[&str]) -> anyhow::Result<Took> {
+fn with_plan(dialect: &dyn Dialect, name: &str, n_tasks: usize, args: &[&str]) -> anyhow::Result<CommandCost> {
     let folder = scratch()?;
     let (text, others) = generate::stored(dialect, n_tasks, WAVE_WIDTH);
     for (name, text) in others {
@@ -127,7 +126,7 @@ fn with_plan(dialect: &dyn Dialect, name: &str, n_tasks: usize, args: &[&str]) -
     measure(&folder, args)
 }
 
-fn with_plans(n_plans: usize, args: &[&str]) -> anyhow::Result<Took> {
+fn with_plans(n_plans: usize, args: &[&str]) -> anyhow::Result<CommandCost> {
     let folder = scratch()?;
     folder.write("planwright.toml", "")?;
     let text = generate::plan("clido", 10);
@@ -139,7 +138,7 @@ fn with_plans(n_plans: usize, args: &[&str]) -> anyhow::Result<Took> {
 }
 
 /// Runs a task whose agent writes far more than its log keeps.
-fn talk(table: &mut Table) -> anyhow::Result<()> {
+fn talk(table: &mut BenchTable) -> anyhow::Result<()> {
     let folder = scratch()?;
     folder.write(
         "planwright.toml",
@@ -167,7 +166,7 @@ fn talk(table: &mut Table) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Returns how many bytes lie in the folder of planwright's own state.
+/// Returns the size of planwright's state folder in bytes.
 fn kept_bytes(root: &std::path::Path) -> anyhow::Result<u64> {
     let mut n_bytes = 0;
     let mut folders = vec![root.join(".planwright")];
@@ -183,8 +182,8 @@ fn kept_bytes(root: &std::path::Path) -> anyhow::Result<u64> {
     Ok(n_bytes)
 }
 
-/// Runs tasks that wait a second each, all at once.
-fn crowd(table: &mut Table) -> anyhow::Result<()> {
+/// Runs tasks that each wait for a second, all in parallel.
+fn crowd(table: &mut BenchTable) -> anyhow::Result<()> {
     let folder = scratch()?;
     folder.write(
         "planwright.toml",
@@ -210,14 +209,14 @@ fn crowd(table: &mut Table) -> anyhow::Result<()> {
             format!("{:.2}", took.kib / N_SLOTS as f64),
             "–".to_owned(),
         ],
-        // One after another they would take as many seconds.
+        // In sequence, they would take as many seconds.
         took.milliseconds < N_SLOTS as f64 * 1000.0 / 10.0,
     );
     Ok(())
 }
 
-/// Runs a command in a process of its own.
-fn measure(folder: &TempFolder, args: &[&str]) -> anyhow::Result<Took> {
+/// Runs a command in a separate process.
+fn measure(folder: &TempFolder, args: &[&str]) -> anyhow::Result<CommandCost> {
     let start = Instant::now();
     let out = Command::new(std::env::current_exe()?)
         .arg("measure")
@@ -232,5 +231,5 @@ fn measure(folder: &TempFolder, args: &[&str]) -> anyhow::Result<Took> {
     anyhow::ensure!(out.status.success(), "{args:?} failed: {text}");
     let peak = text.lines().rev().find_map(|line| line.strip_prefix("peak "));
     let kib = peak.context("no peak was reported")?.parse()?;
-    Ok(Took { milliseconds, kib })
+    Ok(CommandCost { milliseconds, kib })
 }

@@ -1,12 +1,12 @@
-//! Other programs that run graphs of tasks, where they are installed.
+//! Other programs that run graphs of tasks, if they are installed.
 
 use std::process::{Command, Stdio};
 
-/// A program that may be there.
+/// A program that may be installed.
 #[derive(Clone, Copy)]
 pub(crate) struct Rival {
     pub(crate) name: &'static str,
-    /// The package that has it, by who installs it.
+    /// The packages of the program, by installer.
     packages: &'static str,
 }
 
@@ -30,7 +30,7 @@ impl Rival {
         answer.is_ok_and(|status| status.success())
     }
 
-    /// Returns what to do to have it.
+    /// Returns how to install it.
     pub(crate) fn advice(self) -> String {
         format!(
             "{} is not installed and was not measured; {} installs it.",

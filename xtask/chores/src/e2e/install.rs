@@ -1,16 +1,16 @@
-//! Installs an agent's command line in the version that is tried, into a folder of its own. The one step that needs a network.
+//! Installs the tested version of an agent's command line into a separate folder. Only this step needs a network.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use super::clis::Cli;
+use super::clis::AgentCli;
 
-/// Returns the folder with the program, after installing it where it is not there yet.
-#[expect(clippy::print_stderr, reason = "a chore talks to its user")]
-pub(super) fn installed(cli: &Cli, scratch: &Path) -> anyhow::Result<PathBuf> {
+/// Returns the folder with the program, and installs the program if it is missing.
+#[expect(clippy::print_stderr, reason = "a chore prints to its user")]
+pub(super) fn installed(cli: &AgentCli, scratch: &Path) -> anyhow::Result<PathBuf> {
     let folder = scratch.join("cli").join(format!("{}-{}", cli.name, cli.version));
     let bin = folder.join("node_modules/.bin");
-    // A mark that is made last: an installation may have been interrupted.
+    // Written last, so that an interrupted installation is repeated.
     let mark = folder.join("installed");
     if mark.is_file() {
         return Ok(bin);
@@ -27,7 +27,7 @@ pub(super) fn installed(cli: &Cli, scratch: &Path) -> anyhow::Result<PathBuf> {
         .args(["install", "--no-audit", "--no-fund", "--loglevel=error", "--prefix"])
         .arg(&folder)
         .arg(&package)
-        .args(cli.beside)
+        .args(cli.extra_packages)
         .current_dir(&folder)
         .status()?;
     anyhow::ensure!(
