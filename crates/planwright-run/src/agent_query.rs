@@ -223,7 +223,7 @@ impl AgentQueryPlace {
     }
 
     /// Saves the text of the answer next to the agent's output.
-    pub fn keep_answer(&self, text: &str) -> io::Result<()> {
+    pub(crate) fn keep_answer(&self, text: &str) -> io::Result<()> {
         faults::step("keep answer")?;
         write_own(&self.folder.join("answer.md"), text.as_bytes())
     }

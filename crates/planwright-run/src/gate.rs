@@ -44,7 +44,7 @@ impl Gate {
     }
 
     /// Returns whether `--force --note` overrides it.
-    pub fn yields_to_force(self) -> bool {
+    pub(crate) fn yields_to_force(self) -> bool {
         matches!(self, Gate::Dependencies | Gate::Ownership)
     }
 }
@@ -135,7 +135,7 @@ impl<'a> Gates<'a> {
     }
 
     /// Returns whether a done task is proven, if a proof is required.
-    pub fn is_proven(&self, task: &str) -> bool {
+    pub(crate) fn is_proven(&self, task: &str) -> bool {
         !self.policy.verification_required || self.proofs.has(task)
     }
 

@@ -72,7 +72,7 @@ pub fn config(workspace: &Workspace, _: &ConfigRequest) -> Result<ConfigReport> 
     })
 }
 
-pub fn source_reports(configuration: &Configuration) -> Vec<SourceReport> {
+pub(crate) fn source_reports(configuration: &Configuration) -> Vec<SourceReport> {
     let sources = configuration.sources.iter().map(|source| {
         let index = source.text.line_index();
         let (level, path, name) = match &source.kind {

@@ -14,7 +14,7 @@ pub struct TypedCommand {
 
 impl TypedCommand {
     /// Returns the command with an ambiguous argument replaced.
-    pub fn with_word(&self, wanted: &str, instead: &str) -> String {
+    pub(crate) fn with_word(&self, wanted: &str, instead: &str) -> String {
         let words = self.words.iter().map(|word| match word.rsplit_once('=') {
             _ if word == wanted => instead.to_owned(),
             Some((option, value)) if option.starts_with('-') && value == wanted => format!("{option}={instead}"),
@@ -48,11 +48,11 @@ impl TypedCommand {
         command_line(self.words.iter().cloned().chain(option).chain([plan.to_owned()]))
     }
 
-    pub fn as_typed(&self) -> String {
+    pub(crate) fn as_typed(&self) -> String {
         command_line(self.words.iter().cloned())
     }
 
-    pub fn with_option(&self, option: &str) -> String {
+    pub(crate) fn with_option(&self, option: &str) -> String {
         command_line(self.words.iter().cloned().chain([option.to_owned()]))
     }
 

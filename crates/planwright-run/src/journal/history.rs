@@ -387,7 +387,7 @@ impl TextChange {
 
     /// Returns the text without the change, if only other places of it were edited since; none if the places of the change were edited, or
     /// are ambiguous.
-    pub fn revert_around_edits(&self, text: &str) -> Option<String> {
+    pub(crate) fn revert_around_edits(&self, text: &str) -> Option<String> {
         hunks::revert_around(text, &self.hunks, &self.around)
     }
 

@@ -165,7 +165,7 @@ fn is_old(metadata: &Metadata, now: SystemTime) -> bool {
 }
 
 /// Returns a unique name for a file that is removed or renamed at once. If its writer dies, the name marks it as a temporary file.
-pub fn new_temporary_name() -> String {
+pub(crate) fn new_temporary_name() -> String {
     new_name(NO_LOCK)
 }
 

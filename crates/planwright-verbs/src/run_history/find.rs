@@ -94,7 +94,7 @@ impl<'w> RunScope<'w> {
     }
 
     /// Returns why there are no runs, if the reason is another than that none has run: unreadable logs, or no such plan.
-    pub fn require_plan(&self) -> Result<()> {
+    pub(crate) fn require_plan(&self) -> Result<()> {
         let Some(path) = &self.path else {
             return Ok(());
         };
@@ -156,7 +156,7 @@ impl<'w> RunScope<'w> {
         }
     }
 
-    pub fn nothing_ran(&self) -> Failure {
+    pub(crate) fn nothing_ran(&self) -> Failure {
         let plan = match self.has_plan() {
             true => "",
             false => ", and there is no plan to run",
@@ -168,7 +168,7 @@ impl<'w> RunScope<'w> {
     }
 
     /// Returns the help for a first run: create a plan if there is none, otherwise run one.
-    pub fn where_runs_are(&self) -> String {
+    pub(crate) fn where_runs_are(&self) -> String {
         match self.has_plan() {
             false => CREATE_PLAN.to_owned(),
             true => where_runs_are(&self.root, "logs"),
@@ -256,7 +256,7 @@ pub fn later_run(run: &SeenRun) -> Option<String> {
 }
 
 /// Returns the failure if the runs cannot be listed.
-pub fn unreadable_runs(error: &std::io::Error) -> Failure {
+pub(crate) fn unreadable_runs(error: &std::io::Error) -> Failure {
     Failure::outside(
         format!("the runs of this workspace cannot be read: {error}"),
         "check that you may read `.planwright/runs`",
