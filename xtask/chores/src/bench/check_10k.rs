@@ -10,7 +10,7 @@ use planwright::core::text::SourceText;
 use planwright_testkit::generate;
 
 use super::table::{BenchTable, Median, interleaved};
-use super::{peak_of_check, release_binary, scratch};
+use super::{peak_of_check, scratch};
 
 const N_TASKS: usize = 10_000;
 
@@ -18,7 +18,7 @@ const N_TASKS: usize = 10_000;
 const BATCH: usize = 20;
 
 pub(crate) fn run() -> anyhow::Result<BenchTable> {
-    let binary = release_binary()?;
+    let binary = crate::built::shipped()?;
     let folder = scratch()?;
     let mut table = BenchTable::new(
         format!("check-10k: `planwright check` on {N_TASKS} tasks, as a process"),

@@ -8,13 +8,13 @@ use planwright::core::dialect::DIALECTS;
 use planwright_testkit::generate;
 
 use super::check_10k::cpu_of;
+use super::scratch;
 use super::table::BenchTable;
-use super::{release_binary, scratch};
 
 const N_TASKS: usize = 10_000;
 
 pub(crate) fn run() -> anyhow::Result<BenchTable> {
-    let binary = release_binary()?;
+    let binary = crate::built::shipped()?;
     let folder = scratch()?;
     let mut table = BenchTable::new(
         format!("convert-10k: `planwright convert` on {N_TASKS} tasks, as a process, in CPU time"),

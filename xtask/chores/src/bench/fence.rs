@@ -11,7 +11,7 @@ use planwright::run::redaction::Redaction;
 use planwright::run::worker::{ProcessLimits, ProcessMark, ProcessSpec, Stdin, WorkerEvent, Workers};
 
 use super::table::{BenchTable, interleaved};
-use super::{PROGRAM, release_binary, scratch};
+use super::{PROGRAM, scratch};
 
 /// Processes per measurement: one is too short.
 const BATCH: u64 = 50;
@@ -20,7 +20,7 @@ const BATCH: u64 = 50;
 const MOST: f64 = 3.0;
 
 pub(crate) fn run() -> anyhow::Result<BenchTable> {
-    let binary = release_binary()?;
+    let binary = crate::built::shipped()?;
     let folder = scratch()?;
     let mut config = load(folder.path(), &ConfigInputs::default()).config.run;
     let mut fencing_of = |mode: FenceMode| {

@@ -19,7 +19,7 @@ mod table;
 mod transition_10k;
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, ExitCode};
 
 use anyhow::Context as _;
@@ -132,11 +132,6 @@ fn peak_of_check(path: &Path) -> anyhow::Result<f64> {
         .find_map(|line| line.strip_prefix("peak "))
         .context("no peak was reported")?;
     Ok(line.parse::<f64>()? / 1024.0)
-}
-
-/// Builds the shipped binary and returns its path.
-fn release_binary() -> anyhow::Result<PathBuf> {
-    crate::built::shipped()
 }
 
 /// Returns a folder for generated inputs, which is removed when dropped.

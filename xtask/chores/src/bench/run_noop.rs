@@ -9,9 +9,9 @@ use planwright_testkit::TempFolder;
 use super::graph::{PROGRAM, Shape};
 use super::process::{ProcessTime, spent};
 use super::rivals::{MAKE, NINJA};
+use super::scratch;
 use super::spawn_floor::N_SLOTS;
 use super::table::{BenchTable, Median};
-use super::{release_binary, scratch};
 
 /// Measured rounds; a round of warm-up comes before them.
 const RUNS: usize = 5;
@@ -38,7 +38,7 @@ struct Figures {
 }
 
 pub(crate) fn run(n_tasks: usize) -> anyhow::Result<BenchTable> {
-    let binary = release_binary()?;
+    let binary = crate::built::shipped()?;
     let mut contenders = vec![NoopRunner::Floor];
     contenders.extend(NINJA.is_installed().then_some(NoopRunner::Ninja));
     contenders.extend(MAKE.is_installed().then_some(NoopRunner::Make));

@@ -5,14 +5,14 @@ use std::process::{Command, Stdio};
 
 use planwright_testkit::generate;
 
+use super::scratch;
 use super::table::{BenchTable, interleaved};
-use super::{release_binary, scratch};
 
 /// Processes per measurement: one is too short.
 const BATCH: usize = 50;
 
 pub(crate) fn run() -> anyhow::Result<BenchTable> {
-    let binary = release_binary()?;
+    let binary = crate::built::shipped()?;
     let folder = scratch()?;
     let plan = folder.write("five.json", generate::plan("clido", 5))?;
     let spawn = |program: &Path, args: &[&str]| {

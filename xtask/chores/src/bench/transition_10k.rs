@@ -12,13 +12,13 @@ use planwright::core::plan::{State, Verb};
 use planwright::core::text::SourceText;
 use planwright_testkit::generate;
 
+use super::scratch;
 use super::table::{BenchTable, interleaved};
-use super::{release_binary, scratch};
 
 const N_TASKS: usize = 10_000;
 
 pub(crate) fn run() -> anyhow::Result<BenchTable> {
-    let binary = release_binary()?;
+    let binary = crate::built::shipped()?;
     let mut table = BenchTable::new(
         format!("transition-10k: `planwright done` on {N_TASKS} tasks, as a process, durable"),
         &["dialect", "MB", "read + sync + rename", "planwright", "ratio (≤ 5)"],
