@@ -89,7 +89,8 @@ pub fn cpp_compiler() -> anyhow::Result<()> {
     Ok(())
 }
 
-fn answers(program: &str, arguments: &[&str]) -> bool {
+/// Returns whether a program can be started and succeeds with these arguments.
+pub fn answers(program: &str, arguments: &[&str]) -> bool {
     let mut command = Command::new(program);
     let quiet = command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null());
     quiet

@@ -1,13 +1,11 @@
 //! Large plans, many plans, long output and many slots: time and memory per item must not grow with their
 //! number.
 
-use std::process::{Command, Stdio};
-use std::time::Instant;
-
 use anyhow::Context as _;
 use planwright::core::dialect::{DIALECTS, Dialect};
-use planwright_testkit::{TempFolder, generate};
+use planwright_testkit::generate;
 
+use super::process::{CommandCost, measured};
 use super::scratch;
 use super::table::{BenchTable, Median};
 
@@ -25,13 +23,6 @@ const N_SLOTS: usize = 500;
 
 /// The number of tasks in a wave of a pack: each task of the next wave depends on all of them, and dependencies have a limit.
 const WAVE_WIDTH: usize = 5;
-
-#[derive(Clone, Copy)]
-struct CommandCost {
-    milliseconds: f64,
-    /// Peak memory.
-    kib: f64,
-}
 
 /// Some work on a number of items.
 type LoadWork<'w> = &'w dyn Fn(usize) -> anyhow::Result<CommandCost>;
@@ -123,7 +114,7 @@ fn with_plan(dialect: &dyn Dialect, name: &str, n_tasks: usize, args: &[&str]) -
     }
     folder.write(name, text)?;
     folder.write("planwright.toml", "")?;
-    measure(&folder, args)
+    measured(folder.path(), args)
 }
 
 fn with_plans(n_plans: usize, args: &[&str]) -> anyhow::Result<CommandCost> {
@@ -134,7 +125,7 @@ fn with_plans(n_plans: usize, args: &[&str]) -> anyhow::Result<CommandCost> {
         let id = format!("plan-{ix:08}");
         folder.write(&format!(".clido/plans/{id}.json"), text.replace("plan-a1b2c3d4", &id))?;
     }
-    measure(&folder, args)
+    measured(folder.path(), args)
 }
 
 /// Runs a task whose agent writes far more than its log keeps.
@@ -147,7 +138,7 @@ fn talk(table: &mut BenchTable) -> anyhow::Result<()> {
         ),
     )?;
     folder.write("plan.json", generate::plan("clido", 1))?;
-    let took = measure(&folder, &["run", "--quiet", "plan.json"])?;
+    let took = measured(folder.path(), &["run", "--quiet", "plan.json"])?;
     let kept = kept_bytes(folder.path())?;
     table.row(
         vec![
@@ -197,7 +188,7 @@ fn crowd(table: &mut BenchTable) -> anyhow::Result<()> {
         format!("{{\"goal\": \"g\", \"tasks\": [{}]}}\n", tasks.join(",\n")),
     )?;
     let slots = N_SLOTS.to_string();
-    let took = measure(&folder, &["run", "--quiet", "-j", &slots, "plan.json"])?;
+    let took = measured(folder.path(), &["run", "--quiet", "-j", &slots, "plan.json"])?;
     table.row(
         vec![
             format!("run, {N_SLOTS} tasks of a second at once"),
@@ -213,23 +204,4 @@ fn crowd(table: &mut BenchTable) -> anyhow::Result<()> {
         took.milliseconds < N_SLOTS as f64 * 1000.0 / 10.0,
     );
     Ok(())
-}
-
-/// Runs a command in a separate process.
-fn measure(folder: &TempFolder, args: &[&str]) -> anyhow::Result<CommandCost> {
-    let start = Instant::now();
-    let out = Command::new(std::env::current_exe()?)
-        .arg("measure")
-        .args(args)
-        .current_dir(folder.path())
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .output()?;
-    let milliseconds = start.elapsed().as_secs_f64() * 1000.0;
-    let text = String::from_utf8_lossy(&out.stderr);
-    anyhow::ensure!(out.status.success(), "{args:?} failed: {text}");
-    let peak = text.lines().rev().find_map(|line| line.strip_prefix("peak "));
-    let kib = peak.context("no peak was reported")?.parse()?;
-    Ok(CommandCost { milliseconds, kib })
 }

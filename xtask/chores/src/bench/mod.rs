@@ -125,13 +125,7 @@ fn peak_of_check(path: &Path) -> anyhow::Result<f64> {
         .args(["measure", "check"])
         .arg(path)
         .output()?;
-    let text = String::from_utf8_lossy(&out.stderr);
-    let line = text
-        .lines()
-        .rev()
-        .find_map(|line| line.strip_prefix("peak "))
-        .context("no peak was reported")?;
-    Ok(line.parse::<f64>()? / 1024.0)
+    Ok(process::reported_peak(&String::from_utf8_lossy(&out.stderr))? / 1024.0)
 }
 
 /// Returns a folder for generated inputs, which is removed when dropped.

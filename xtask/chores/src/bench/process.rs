@@ -1,7 +1,10 @@
 //! The cost of a process: its wall-clock time, and its own CPU time without its child processes.
 
-use std::process::Command;
+use std::path::Path;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
+
+use anyhow::Context as _;
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ProcessTime {
@@ -51,6 +54,37 @@ fn own_ticks(line: &str) -> Option<u64> {
     let user: u64 = fields.next()?.parse().ok()?;
     let system: u64 = fields.next()?.parse().ok()?;
     Some(user + system)
+}
+
+#[derive(Clone, Copy)]
+pub(crate) struct CommandCost {
+    pub(crate) milliseconds: f64,
+    /// Peak memory.
+    pub(crate) kib: f64,
+}
+
+/// Runs planwright in a separate process that reports its peak memory.
+pub(crate) fn measured(folder: &Path, args: &[&str]) -> anyhow::Result<CommandCost> {
+    let start = Instant::now();
+    let out = Command::new(std::env::current_exe()?)
+        .arg("measure")
+        .args(args)
+        .current_dir(folder)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .output()?;
+    let milliseconds = start.elapsed().as_secs_f64() * 1000.0;
+    let text = String::from_utf8_lossy(&out.stderr);
+    anyhow::ensure!(out.status.success(), "{args:?} failed: {text}");
+    let kib = reported_peak(&text)?;
+    Ok(CommandCost { milliseconds, kib })
+}
+
+/// Returns the peak memory in KiB that a process reported.
+pub(crate) fn reported_peak(text: &str) -> anyhow::Result<f64> {
+    let peak = text.lines().rev().find_map(|line| line.strip_prefix("peak "));
+    Ok(peak.context("no peak was reported")?.parse()?)
 }
 
 #[cfg(all(test, target_os = "linux"))]

@@ -1,7 +1,5 @@
 //! Other programs that run graphs of tasks, if they are installed.
 
-use std::process::{Command, Stdio};
-
 /// A program that may be installed.
 #[derive(Clone, Copy)]
 pub(crate) struct Rival {
@@ -22,12 +20,7 @@ pub(crate) const MAKE: Rival = Rival {
 
 impl Rival {
     pub(crate) fn is_installed(self) -> bool {
-        let answer = Command::new(self.name)
-            .arg("--version")
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .status();
-        answer.is_ok_and(|status| status.success())
+        xtask::needs::answers(self.name, &["--version"])
     }
 
     /// Returns how to install it.

@@ -1,12 +1,9 @@
 //! `planwright run` of more and more tasks that do nothing: time and memory per task must not grow.
 
-use std::process::{Command, Stdio};
-use std::time::Instant;
-
-use anyhow::Context as _;
 use planwright_testkit::TempFolder;
 
 use super::graph::{PROGRAM, Shape};
+use super::process::measured;
 use super::run_noop::SETTINGS;
 use super::scratch;
 use super::spawn_floor::N_SLOTS;
@@ -83,21 +80,7 @@ pub(crate) fn run(n_tasks: usize) -> anyhow::Result<BenchTable> {
 fn measure(folder: &TempFolder, shape: Shape, n_tasks: usize) -> anyhow::Result<(f64, f64)> {
     folder.write("plan.json", shape.plan(n_tasks))?;
     folder.write("planwright.toml", SETTINGS)?;
-    let start = Instant::now();
-    let out = Command::new(std::env::current_exe()?)
-        .args(["measure", "run", "--quiet", &format!("-j{N_SLOTS}"), "plan.json"])
-        .current_dir(folder.path())
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .output()?;
-    let seconds = start.elapsed().as_secs_f64();
-    let text = String::from_utf8_lossy(&out.stderr);
-    anyhow::ensure!(out.status.success(), "a run of {n_tasks} tasks failed: {text}");
-    let peak = text
-        .lines()
-        .rev()
-        .find_map(|line| line.strip_prefix("peak "))
-        .context("no peak was reported")?;
-    Ok((seconds, peak.parse()?))
+    let slots = format!("-j{N_SLOTS}");
+    let cost = measured(folder.path(), &["run", "--quiet", &slots, "plan.json"])?;
+    Ok((cost.milliseconds / 1000.0, cost.kib))
 }

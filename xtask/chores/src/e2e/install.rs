@@ -1,7 +1,9 @@
 //! Installs the tested version of an agent's command line into a separate folder. Only this step needs a network.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
+
+use xtask::needs::answers;
 
 use super::clis::AgentCli;
 
@@ -16,7 +18,7 @@ pub(super) fn installed(cli: &AgentCli, scratch: &Path) -> anyhow::Result<PathBu
         return Ok(bin);
     }
     anyhow::ensure!(
-        answers(Path::new("npm")) && answers(Path::new("node")),
+        answers("npm", &["--version"]) && answers("node", &["--version"]),
         "{} is installed with npm: install Node.js 20 or newer, which brings it along, and try again",
         cli.name
     );
@@ -36,13 +38,4 @@ pub(super) fn installed(cli: &AgentCli, scratch: &Path) -> anyhow::Result<PathBu
     );
     std::fs::write(&mark, "")?;
     Ok(bin)
-}
-
-fn answers(program: &Path) -> bool {
-    let mut command = Command::new(program);
-    let quiet = command.arg("--version").stdin(Stdio::null()).stdout(Stdio::null());
-    quiet
-        .stderr(Stdio::null())
-        .status()
-        .is_ok_and(|status| status.success())
 }
