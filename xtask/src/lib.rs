@@ -1,3 +1,3 @@
-//! What the chores share: the programs that they need beside Rust.
+//! What the chores share: checks for programs that they need in addition to Rust.
 
 pub mod needs;

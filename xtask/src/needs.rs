@@ -1,8 +1,8 @@
-//! What the chores need beside Rust: installed where that is possible, named where it is not.
+//! Programs that the chores need in addition to Rust: installs them if possible, and otherwise names them.
 
 use std::process::{Command, Stdio};
 
-/// Ways to install a program, by the program that does it.
+/// The installers of common systems, with their arguments.
 const INSTALLERS: &[(&str, &[&str])] = &[
     ("apt-get", &["install", "-y", "--no-install-recommends"]),
     ("dnf", &["install", "-y"]),
@@ -12,20 +12,20 @@ const INSTALLERS: &[(&str, &[&str])] = &[
     ("brew", &["install"]),
 ];
 
-/// Makes sure that git is there: runs keep tasks apart by it, and the tests use the real one. Without git-lfs, which is installed
-/// where that is possible, one test is skipped and says so.
-#[expect(clippy::print_stdout, reason = "a chore talks to its user")]
+/// Installs git if it is missing: runs and tests need it. Also tries to install git-lfs, without which
+/// one test is skipped.
+#[expect(clippy::print_stdout, reason = "a chore prints to its user")]
 pub fn git() -> anyhow::Result<()> {
     install("git", &["--version"], &[])?;
     if let Err(why) = install("git-lfs", &["version"], &[]) {
-        println!("── {why}: what is tested with git-lfs is skipped");
+        println!("── {why}: tests with git-lfs are skipped");
     }
     Ok(())
 }
 
-/// Makes sure, where that is possible, that the toolchains are there with which the first run in a repository is tested. Without one of them
-/// its test is skipped, and says so.
-#[expect(clippy::print_stdout, reason = "a chore talks to its user")]
+/// Tries to install the toolchains with which the first run in a repository is tested. Without one of them,
+/// its test is skipped.
+#[expect(clippy::print_stdout, reason = "a chore prints to its user")]
 pub fn toolchains() {
     let wanted: [(&str, &str, Packages); 3] = [
         ("python3", "--version", &[("brew", "python")]),
@@ -34,14 +34,14 @@ pub fn toolchains() {
     ];
     for (program, question, packages) in wanted {
         if let Err(why) = install(program, &[question], packages) {
-            println!("── {why}: what is tested with {program} is skipped");
+            println!("── {why}: tests with {program} are skipped");
         }
     }
 }
 
-/// Makes sure, where that is possible, that the shells are there in which completions are tested. Without one of them its test is skipped,
-/// and says so.
-#[expect(clippy::print_stdout, reason = "a chore talks to its user")]
+/// Tries to install the shells in which completions are tested. Without one of them, its test is
+/// skipped.
+#[expect(clippy::print_stdout, reason = "a chore prints to its user")]
 pub fn shells() {
     for shell in ["zsh", "fish"] {
         if let Err(why) = install(shell, &["--version"], &[]) {
@@ -50,46 +50,47 @@ pub fn shells() {
     }
 }
 
-/// What a program's package is called by some installers, where it is not called as the program.
+/// The packages of a program by installer, if their names differ from the program's.
 type Packages = &'static [(&'static str, &'static str)];
 
-#[expect(clippy::print_stdout, reason = "a chore talks to its user")]
+#[expect(clippy::print_stdout, reason = "a chore prints to its user")]
 fn install(name: &str, question: &[&str], packages: Packages) -> anyhow::Result<()> {
     if answers(name, question) {
         return Ok(());
     }
     let found = INSTALLERS.iter().find(|(program, _)| answers(program, &["--version"]));
     let Some((program, arguments)) = found else {
-        anyhow::bail!("the tests need {name}: install it, and try again");
+        anyhow::bail!("the tests need {name}: install it and try again");
     };
     let named = packages.iter().find(|(installer, _)| installer == program);
     let package = named.map_or(name, |(_, package)| package);
-    println!("── {name} is not there: {program} {} {package}", arguments.join(" "));
+    println!("── installing {name}: {program} {} {package}", arguments.join(" "));
     if *program == "apt-get" {
-        // What can be installed is not known on a fresh machine.
+        // A fresh machine has no list of packages.
         let _ = Command::new(program).arg("update").status();
     }
     let installed = Command::new(program).args(*arguments).arg(package).status()?;
     anyhow::ensure!(
         installed.success() && answers(name, question),
-        "the tests need {name}, and it could not be installed: {program} {} {package}",
+        "the tests need {name}. Could not install it: {program} {} {package}",
         arguments.join(" ")
     );
     Ok(())
 }
 
-/// Makes sure that there is a C++ compiler, which the fuzzer is built with; nothing else needs one.
+/// Checks that there is a C++ compiler, which only the fuzzer needs.
 pub fn cpp_compiler() -> anyhow::Result<()> {
     let compiler = std::env::var("CXX").unwrap_or_else(|_| "c++".to_owned());
     anyhow::ensure!(
         answers(&compiler, &["--version"]),
-        "the fuzzer is built with a C++ compiler, and `{compiler}` is not there: install `g++` (Debian, Ubuntu, Alpine), `gcc-c++` (Fedora), \
+        "the fuzzer is built with a C++ compiler, and `{compiler}` could not be started: install `g++` (Debian, Ubuntu, Alpine), `gcc-c++` (Fedora), \
          `gcc` (Arch) or the command line tools of Xcode (macOS), or name one in CXX"
     );
     Ok(())
 }
 
-fn answers(program: &str, arguments: &[&str]) -> bool {
+/// Returns whether a program can be started and succeeds with these arguments.
+pub fn answers(program: &str, arguments: &[&str]) -> bool {
     let mut command = Command::new(program);
     let quiet = command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null());
     quiet

@@ -1,11 +1,11 @@
-//! Everything CI runs, in the order that finds slips soonest.
+//! Everything CI runs, the fastest checks first.
 
 use std::process::Command;
 
 use xtask::needs;
 
-/// Runs all checks; a filter runs only the tests whose names hold it.
-#[expect(clippy::print_stdout, reason = "a chore talks to its user")]
+/// Runs all checks; a filter runs only the tests whose names contain it.
+#[expect(clippy::print_stdout, reason = "a chore prints to its user")]
 pub(crate) fn run(filter: &[&str]) -> anyhow::Result<()> {
     needs::git()?;
     needs::toolchains();
@@ -44,17 +44,17 @@ pub(crate) fn run(filter: &[&str]) -> anyhow::Result<()> {
         &[("RUSTDOCFLAGS", "-D warnings -A rustdoc::private_intra_doc_links")],
     )?;
     println!("── tests");
-    // A failure in one crate hides none in the others.
+    // A failure in one crate does not skip the tests of the others.
     cargo(
         &["test", "--workspace", "--locked", "--no-fail-fast"],
         &[(TEST_THREADS, &test_threads())],
     )
 }
 
-/// The environment variable that sets how many tests the test runner runs side by side.
+/// The environment variable for the number of parallel tests.
 const TEST_THREADS: &str = "RUST_TEST_THREADS";
 
-/// Returns how many tests run side by side: most of them wait for processes, so that there are more of them than cores.
+/// Returns the number of parallel tests: more than cores, since most tests wait for processes.
 fn test_threads() -> String {
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     std::env::var(TEST_THREADS).unwrap_or_else(|_| (4 * cores).min(64).to_string())

@@ -139,7 +139,6 @@ impl AgentOutput {
         }
     }
 
-    /// Takes output of an agent, and returns the events in it.
     pub(crate) fn take(&mut self, bytes: &[u8]) -> Vec<AgentEvent> {
         if let Some(words) = &mut self.words {
             words.add(bytes);

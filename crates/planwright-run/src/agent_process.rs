@@ -31,7 +31,6 @@ pub(crate) struct AgentProcess<'a> {
     pub(crate) fence: Option<Fence>,
 }
 
-/// The files of an agent's process.
 pub(crate) struct AgentFiles {
     /// The prompt, written before the process starts.
     pub(crate) prompt: PathBuf,

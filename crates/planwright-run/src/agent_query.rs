@@ -35,7 +35,6 @@ const POLL_INTERVAL: Duration = Duration::from_millis(100);
 /// The key of the only process.
 const KEY: u64 = 1;
 
-/// A question to an agent.
 #[derive(Clone, Copy, Debug)]
 pub struct AgentQuery<'a> {
     pub config: &'a Config,
@@ -89,7 +88,6 @@ impl QueryLimits {
     }
 }
 
-/// What an agent answered.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AgentAnswer {
     /// Its final text, or the output of its result file. For output that is text for people, everything that it printed. Never blank.
@@ -211,12 +209,10 @@ impl AgentQueryPlace {
         &self.folder
     }
 
-    /// Returns the path of the prompt.
     pub fn prompt(&self) -> PathBuf {
         self.folder.join("prompt.md")
     }
 
-    /// Returns the path of the agent's output.
     pub fn output(&self) -> PathBuf {
         self.folder.join("output.log")
     }
@@ -227,7 +223,7 @@ impl AgentQueryPlace {
     }
 
     /// Saves the text of the answer next to the agent's output.
-    pub fn keep_answer(&self, text: &str) -> io::Result<()> {
+    pub(crate) fn keep_answer(&self, text: &str) -> io::Result<()> {
         faults::step("keep answer")?;
         write_own(&self.folder.join("answer.md"), text.as_bytes())
     }
@@ -349,7 +345,6 @@ impl AgentQuery<'_> {
     }
 }
 
-/// Returns the error for an agent that could not be started.
 pub(crate) fn not_started(agent: &str, error: StartError) -> AgentQueryError {
     let agent = agent.to_owned();
     match error {

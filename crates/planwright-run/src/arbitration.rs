@@ -18,7 +18,6 @@ pub const LIMIT: Duration = Duration::from_secs(300);
 /// How many of the newest runs of a plan are read.
 const MAX_RUNS: usize = 20;
 
-/// Returns the limits of an arbiter.
 pub fn limits(config: &Config) -> QueryLimits {
     QueryLimits::of(config).within(LIMIT)
 }

@@ -216,7 +216,7 @@ impl From<AttemptMark> for AttemptPlan {
 }
 
 /// Returns whether runs are nested deeper than any useful case needs.
-pub fn is_nested_too_deep() -> bool {
+pub(crate) fn is_nested_too_deep() -> bool {
     let mut plans: Vec<&Path> = lineage().marks.iter().map(|mark| mark.plan.as_path()).collect();
     plans.dedup();
     plans.len() > MAX_DEPTH

@@ -34,7 +34,7 @@ pub fn milliseconds() -> u64 {
 }
 
 /// Returns the present time of the system, to compare with the times of files. It never runs faster.
-pub fn of_files() -> SystemTime {
+pub(crate) fn of_files() -> SystemTime {
     SystemTime::now()
 }
 
@@ -43,7 +43,6 @@ pub fn instant() -> Instant {
     faults::fast(Instant::now())
 }
 
-/// Returns the time since an [`instant`].
 pub fn since(moment: Instant) -> Duration {
     instant().saturating_duration_since(moment)
 }

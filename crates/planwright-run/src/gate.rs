@@ -44,12 +44,11 @@ impl Gate {
     }
 
     /// Returns whether `--force --note` overrides it.
-    pub fn yields_to_force(self) -> bool {
+    pub(crate) fn yields_to_force(self) -> bool {
         matches!(self, Gate::Dependencies | Gate::Ownership)
     }
 }
 
-/// A gate that is closed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClosedGate {
     pub gate: Gate,
@@ -136,7 +135,7 @@ impl<'a> Gates<'a> {
     }
 
     /// Returns whether a done task is proven, if a proof is required.
-    pub fn is_proven(&self, task: &str) -> bool {
+    pub(crate) fn is_proven(&self, task: &str) -> bool {
         !self.policy.verification_required || self.proofs.has(task)
     }
 

@@ -18,7 +18,7 @@ pub const CONFIG_FILE: &str = "planwright.toml";
 pub const IGNORE: &str = "*\n";
 
 /// The folder, from the root of a workspace, for archived plans whose dialect has none.
-pub const ARCHIVE: &str = ".planwright/archive";
+pub(crate) const ARCHIVE: &str = ".planwright/archive";
 
 /// The folder, from the root of a workspace, for deleted plans: a numbered folder for those with the same path.
 pub const TRASH: &str = ".planwright/trash";

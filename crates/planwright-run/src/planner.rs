@@ -207,7 +207,6 @@ pub struct WantedVersion {
     pub answer: String,
 }
 
-/// Asks for a plan.
 pub fn plan(
     oracle: &mut dyn AnswerSource,
     brief: &PlanningBrief<'_>,

@@ -81,7 +81,6 @@ impl Review<'_> {
     }
 }
 
-/// The result of a review.
 pub enum ReviewResult {
     /// The active run received the verdict.
     Run {
@@ -338,7 +337,6 @@ struct TaskInReview {
     work: ReviewedWork,
 }
 
-/// Returns the record of a rejection.
 pub(crate) fn rejection(task: String, attempt: u32, note: Option<&str>) -> AttemptEndRecord {
     AttemptEndRecord {
         task,

@@ -46,7 +46,7 @@ pub fn command_line(command: &[String]) -> String {
 }
 
 /// The word that stands for the plan's file in the help texts of dialects.
-pub const FILE_PLACEHOLDER: &str = "PLAN_FILE";
+pub(crate) const FILE_PLACEHOLDER: &str = "PLAN_FILE";
 
 /// Replaces the placeholder by the path of a plan in the commands of a help text.
 pub fn with_file(help: &str, path: &str) -> String {

@@ -22,7 +22,7 @@ pub fn user() -> String {
 }
 
 /// Returns the user and the machine, as the owner of a claim.
-pub fn owner_here() -> String {
+pub(crate) fn owner_here() -> String {
     format!("{}@{}", user(), machine())
 }
 

@@ -15,7 +15,6 @@ use crate::{PlanChoice, Workspace};
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AdoptRequest {
-    /// The file.
     pub file: String,
     /// The order of its tasks: `strict`, `phases` or `none`; none for the one that the file names, else the usual one.
     #[serde(default)]

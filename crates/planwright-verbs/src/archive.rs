@@ -164,8 +164,8 @@ fn refuse_pointer(path: &Path) -> Result<()> {
 /// Refuses a file that is not known to be a plan.
 fn refuse_stranger(entry: &Entry) -> Result<()> {
     let name = slashed(&entry.path);
-    let is_plan =
-        (entry.dialect.is_some() && entry.progress.is_some()) || DIALECTS.iter().any(|dialect| dialect.lives_at(&name));
+    let is_plan = (entry.dialect.is_some() && entry.tasks.progress.is_some())
+        || DIALECTS.iter().any(|dialect| dialect.lives_at(&name));
     if is_plan {
         return Ok(());
     }

@@ -72,8 +72,7 @@ pub fn config(workspace: &Workspace, _: &ConfigRequest) -> Result<ConfigReport> 
     })
 }
 
-/// Returns the sources of a configuration, with their findings.
-pub fn source_reports(configuration: &Configuration) -> Vec<SourceReport> {
+pub(crate) fn source_reports(configuration: &Configuration) -> Vec<SourceReport> {
     let sources = configuration.sources.iter().map(|source| {
         let index = source.text.line_index();
         let (level, path, name) = match &source.kind {

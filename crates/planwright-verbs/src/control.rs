@@ -70,7 +70,6 @@ impl RunControl {
         }
     }
 
-    /// Returns whether an event answers the request.
     fn is_answer(self, event: &RunEvent) -> bool {
         match event {
             RunEvent::RunEnded(_) => true,

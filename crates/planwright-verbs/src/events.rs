@@ -146,7 +146,6 @@ fn run_after(run: &SeenRun) -> Option<SeenRun> {
     SeenRun::of(later.next()?).ok()
 }
 
-/// Returns the task of an event, if it has one.
 pub fn task_of(event: &RunEvent) -> Option<&str> {
     match event {
         RunEvent::AttemptStarting(AttemptRecord { task, .. })

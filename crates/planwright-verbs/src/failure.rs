@@ -51,7 +51,7 @@ impl Exit {
 }
 
 /// Returns the help for a file whose errors prevent an operation.
-pub fn fix_first(path: &Path, findings: &[Diagnostic]) -> String {
+pub(crate) fn fix_first(path: &Path, findings: &[Diagnostic]) -> String {
     let errors = || findings.iter().filter(|found| found.severity == Severity::Error);
     let is_safe = |found: &Diagnostic| found.fix.as_ref().is_some_and(|fix| fix.safety == Safety::Safe);
     match path.to_str() {

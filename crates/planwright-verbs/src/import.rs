@@ -115,7 +115,6 @@ fn importable(workspace: &Workspace, file: &Path) -> Result<NamedText> {
     Ok(text)
 }
 
-/// An import in progress.
 struct Importer<'a> {
     workspace: &'a Workspace,
     request: &'a ImportRequest,

@@ -80,7 +80,7 @@ pub mod call;
 pub mod names;
 
 pub use cancel::CancelToken;
-pub use failure::{Drawn, Evidence, Exit, Failure, Result, fix_first};
+pub use failure::{Drawn, Evidence, Exit, Failure, Result};
 pub use plans::{FoundPlan, PlanChoice};
 pub use typed_command::TypedCommand;
-pub use workspace::{FileFindings, Input, Workspace, from_here};
+pub use workspace::{FileFindings, Input, Workspace};

@@ -96,7 +96,7 @@ pub fn list(workspace: &Workspace, request: &ListRequest) -> Result<ListReport> 
 }
 
 fn listed(entry: Entry) -> ListedPlan {
-    let progress = entry.progress.unwrap_or_default();
+    let progress = entry.tasks.progress.unwrap_or_default();
     ListedPlan {
         path: entry.shown(),
         dialect: entry.dialect,
@@ -107,15 +107,15 @@ fn listed(entry: Entry) -> ListedPlan {
         skipped: progress.skipped,
         failed: progress.failed,
         running: progress.running,
-        total: entry.n_tasks,
-        history_unreadable: !entry.is_known,
+        total: entry.tasks.count,
+        history_unreadable: !entry.tasks.is_known,
         errors: entry.errors,
         id: entry.id,
         status: entry.status,
         archived: entry.archived,
-        holders: entry.holders,
-        closed: entry.closed,
-        n_interrupted: entry.n_interrupted,
+        holders: entry.tasks.holders,
+        closed: entry.tasks.closed,
+        n_interrupted: entry.tasks.n_interrupted,
         progress: progress.into(),
     }
 }

@@ -85,7 +85,6 @@ pub struct LoggedAttempt {
     pub checks: Vec<String>,
 }
 
-/// The request for the content of a log.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LogRequest {
@@ -101,7 +100,6 @@ pub struct LogRequest {
     pub plan: Option<String>,
 }
 
-/// The content of a log.
 #[derive(Serialize)]
 pub struct LogReport {
     pub schema_version: &'static str,

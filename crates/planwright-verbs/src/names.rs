@@ -63,7 +63,6 @@ pub fn runs(workspace: &Workspace, plan: Option<&str>) -> Vec<KnownName> {
     names.take(MAX_RUNS).collect()
 }
 
-/// Returns the configured agents.
 pub fn agents(workspace: &Workspace) -> Vec<String> {
     let config = config::load(&root_of(workspace.folder()), &ConfigInputs::of_process()).config;
     config.agents.into_keys().collect()

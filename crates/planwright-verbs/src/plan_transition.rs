@@ -25,7 +25,6 @@ pub fn submit(workspace: &Workspace, request: &PlanTransitionRequest) -> Result<
     change_named_plan(workspace, PlanVerb::Submit, request)
 }
 
-/// Cancels a plan.
 pub fn cancel(workspace: &Workspace, request: &PlanTransitionRequest) -> Result<ChangeReport> {
     change_named_plan(workspace, PlanVerb::Cancel, request)
 }

@@ -97,7 +97,7 @@ pub fn proposals(workspace: &Workspace, request: &ProposalsRequest) -> Result<Pr
 }
 
 /// Returns the proposals that wait for a decision, without those that are already in the plan because their file could not be removed.
-pub fn open_proposals(found: &FoundPlan) -> Result<Vec<ProposalReport>> {
+pub(crate) fn open_proposals(found: &FoundPlan) -> Result<Vec<ProposalReport>> {
     let open = open(found)?.into_iter();
     Ok(open.map(|(_, proposal)| proposal.into()).collect())
 }

@@ -116,7 +116,7 @@ pub struct PageSize {
 }
 
 /// Returns the data of a page about a run. Writes nothing.
-pub fn page_data(workspace: &Workspace, request: &PageDataRequest) -> Result<PageDataReport> {
+pub(crate) fn page_data(workspace: &Workspace, request: &PageDataRequest) -> Result<PageDataReport> {
     let reported = reported_run(
         workspace,
         &ReportRequest {

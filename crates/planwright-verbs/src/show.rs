@@ -76,7 +76,6 @@ pub struct ShowPlanReport {
 /// What only people are shown of a plan.
 pub struct PlanPage {
     pub goal: Option<String>,
-    /// The tasks of the report.
     pub tasks: Vec<TaskSummary>,
     /// The tasks that may be started, and those that may be claimed again.
     pub ready: Vec<String>,
@@ -312,7 +311,6 @@ fn changes_of(opened: &OpenedPlan, plan: &Plan, task: &str) -> Result<Vec<PastCh
     Ok(changes.filter(|past| concerns(past, task)).cloned().collect())
 }
 
-/// Returns whether a change concerns a task.
 fn concerns(past: &PastChange, task: &str) -> bool {
     let change = &past.change;
     let mut moves = change.moves.iter().chain(&change.states);

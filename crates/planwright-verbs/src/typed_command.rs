@@ -4,7 +4,6 @@ use planwright_run::shell::argument;
 
 use crate::text::one_line;
 
-/// The command that the user typed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TypedCommand {
     /// The words after the name of the program.
@@ -15,7 +14,7 @@ pub struct TypedCommand {
 
 impl TypedCommand {
     /// Returns the command with an ambiguous argument replaced.
-    pub fn with_word(&self, wanted: &str, instead: &str) -> String {
+    pub(crate) fn with_word(&self, wanted: &str, instead: &str) -> String {
         let words = self.words.iter().map(|word| match word.rsplit_once('=') {
             _ if word == wanted => instead.to_owned(),
             Some((option, value)) if option.starts_with('-') && value == wanted => format!("{option}={instead}"),
@@ -38,7 +37,6 @@ impl TypedCommand {
         command_line(words.into_iter())
     }
 
-    /// Returns whether the command has this verb.
     pub fn is_verb(&self, verb: &str) -> bool {
         let first = self.words.iter().find(|word| !word.starts_with('-'));
         first.is_some_and(|word| word == verb)
@@ -50,12 +48,11 @@ impl TypedCommand {
         command_line(self.words.iter().cloned().chain(option).chain([plan.to_owned()]))
     }
 
-    pub fn as_typed(&self) -> String {
+    pub(crate) fn as_typed(&self) -> String {
         command_line(self.words.iter().cloned())
     }
 
-    /// Returns the command with a further option.
-    pub fn with_option(&self, option: &str) -> String {
+    pub(crate) fn with_option(&self, option: &str) -> String {
         command_line(self.words.iter().cloned().chain([option.to_owned()]))
     }
 

@@ -98,7 +98,7 @@ impl Workspace {
     }
 
     /// Reports findings in addition to the result.
-    pub fn report_findings(&self, found: &FileFindings) {
+    pub(crate) fn report_findings(&self, found: &FileFindings) {
         if let Some(listener) = &self.findings_listener {
             listener(found);
         }
@@ -113,7 +113,7 @@ impl Workspace {
     }
 
     /// Reads the input for `-`.
-    pub fn load_input(&self) -> Result<LoadedFile, LoadError> {
+    pub(crate) fn load_input(&self) -> Result<LoadedFile, LoadError> {
         match self.input {
             Input::Standard => store::load_stdin(),
             Input::Nothing => Err(LoadError::new(
@@ -124,7 +124,7 @@ impl Workspace {
     }
 
     /// Returns the user's command with an argument replaced; for other callers, the new argument alone.
-    pub fn with_word(&self, wanted: &str, instead: &str) -> String {
+    pub(crate) fn with_word(&self, wanted: &str, instead: &str) -> String {
         let typed = self.typed.as_ref();
         typed.map_or_else(|| instead.to_owned(), |typed| typed.with_word(wanted, instead))
     }
@@ -147,7 +147,7 @@ impl Workspace {
     }
 
     /// Returns the user's command with a further option; for other callers, the option alone.
-    pub fn with_option(&self, option: &str) -> String {
+    pub(crate) fn with_option(&self, option: &str) -> String {
         let typed = self.typed.as_ref();
         typed.map_or_else(|| option.to_owned(), |typed| typed.with_option(option))
     }
@@ -159,14 +159,14 @@ impl Workspace {
     }
 
     /// Returns the command that the user typed; for other callers, the name of the program.
-    pub fn as_typed(&self) -> String {
+    pub(crate) fn as_typed(&self) -> String {
         let typed = self.typed.as_ref();
         typed.map_or_else(|| "planwright".to_owned(), TypedCommand::as_typed)
     }
 }
 
 /// Returns a path for display: relative to this folder if it is below it.
-pub fn from_here(path: &Path) -> PathBuf {
+pub(crate) fn from_here(path: &Path) -> PathBuf {
     let current = std::path::absolute(".").unwrap_or_default();
     let canonical = std::fs::canonicalize(".").unwrap_or_default();
     let short = path.strip_prefix(&current).or_else(|_| path.strip_prefix(&canonical));

@@ -6,17 +6,17 @@ use std::process::{Command, Stdio};
 use anyhow::Context as _;
 use planwright_testkit::TempFolder;
 
-/// Builds the binary, with further arguments for cargo, and returns a copy of it, in a folder that goes with the first of the two:
-/// what works with it for long is not disturbed by the next build.
+/// Builds the binary, with further arguments for cargo, and returns a copy and its folder, which is removed when dropped.
+/// The next build does not disturb a long use of the copy.
 pub(crate) fn copy(args: &[&str]) -> anyhow::Result<(TempFolder, PathBuf)> {
     let built = binary(args)?;
     let folder = TempFolder::new()?;
     let copy = folder.path().join("planwright");
-    std::fs::copy(&built, &copy).with_context(|| format!("{} cannot be copied", built.display()))?;
+    std::fs::copy(&built, &copy).with_context(|| format!("{} could not be copied", built.display()))?;
     Ok((folder, copy))
 }
 
-/// Builds the binary as it is shipped, and returns its path.
+/// Builds the shipped binary, and returns its path.
 pub(crate) fn shipped() -> anyhow::Result<PathBuf> {
     binary(&["--profile", "dist"])
 }

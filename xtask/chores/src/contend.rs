@@ -1,18 +1,18 @@
-//! `cargo xtask contend`: sixteen writers, four runs, two editors and readers at one workspace for minutes, and the account of it.
+//! `cargo xtask contend`: sixteen writers, four runs, two editors and readers in one workspace for minutes, then their report.
 
 use std::time::Duration;
 
 use anyhow::Context as _;
 use planwright_testkit::contention::{Contest, N_WRITERS};
 
-/// Contends for so many seconds, `--seconds N`, with these dice, `--seed N`.
-#[expect(clippy::print_stdout, reason = "a chore talks to its user")]
+/// Runs the contest for `--seconds N` with the random seed `--seed N`.
+#[expect(clippy::print_stdout, reason = "a chore prints to its user")]
 pub(crate) fn run(args: &[&str]) -> anyhow::Result<()> {
     let number = |name: &str, usual: u64| match args.iter().position(|arg| *arg == name) {
         None => anyhow::Ok(usual),
         Some(place) => {
             let word = args.get(place + 1).with_context(|| format!("{name} takes a number"))?;
-            word.parse().with_context(|| format!("`{word}` is no number"))
+            word.parse().with_context(|| format!("`{word}` is not a number"))
         }
     };
     let (seconds, seed) = (number("--seconds", 180)?, number("--seed", 1)?);

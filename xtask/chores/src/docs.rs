@@ -1,4 +1,4 @@
-//! Pages of `docs/` that are written from the code, so that they cannot drift from it.
+//! Generates pages of `docs/` from the code.
 
 use planwright::core::diagnostic::{Rule, TOO_MANY_FINDINGS};
 use planwright::core::dialect::DIALECTS;

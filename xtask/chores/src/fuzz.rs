@@ -1,6 +1,6 @@
-//! `cargo xtask fuzz`: the laws of `fuzz/` under a coverage-guided fuzzer, one target after another, and the account of it.
+//! `cargo xtask fuzz`: runs the laws of `fuzz/` under a coverage-guided fuzzer, one target after another, and prints a table.
 //!
-//! libFuzzer is part of the crate `libfuzzer-sys`; what it needs of the compiler are flags that the stable one takes (decision 0013).
+//! libFuzzer is part of the crate `libfuzzer-sys`. It needs compiler flags that the stable compiler accepts (decision 0013).
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
@@ -13,29 +13,28 @@ use planwright_testkit::TempFolder;
 
 use xtask::needs;
 
-/// How long each target is tried by default.
+/// How long each target runs by default.
 const USUAL_SECONDS: u64 = 60;
 
-/// Counts the edges of the code that an input passes, and tells the fuzzer what it is compared with.
+/// Counts the edges that an input covers, and reports compared values to the fuzzer.
 const FLAGS: &[&str] = &[
     "-Cpasses=sancov-module",
     "-Cllvm-args=-sanitizer-coverage-level=4",
     "-Cllvm-args=-sanitizer-coverage-inline-8bit-counters",
     "-Cllvm-args=-sanitizer-coverage-pc-table",
     "-Cllvm-args=-sanitizer-coverage-trace-compares",
-    // As cargo-fuzz does: some crates leave out what would keep a fuzzer away from their code.
+    // As cargo-fuzz does: some crates disable code that would stop a fuzzer.
     "--cfg fuzzing",
     "-Ccodegen-units=1",
 ];
 
-/// The bounds of one input: its bytes, its seconds, and the memory of the whole.
+/// The bounds of one input: bytes, seconds, and memory of the process.
 const BOUNDS: &[&str] = &["-max_len=4096", "-timeout=10", "-rss_limit_mb=2048"];
 
-/// What came of a target.
-struct Tried {
+struct FuzzResult {
     target: &'static str,
     n_executions: u64,
-    /// How many edges were reached by the seeds alone, and in the end.
+    /// The number of edges reached by the seeds alone, and at the end.
     coverage: [u64; 2],
     seconds: u64,
     /// Inputs that broke a law or a bound.
@@ -43,27 +42,27 @@ struct Tried {
     log: PathBuf,
 }
 
-/// Tries the targets that are named, or all, for `--seconds N` each.
-#[expect(clippy::print_stdout, reason = "a chore talks to its user")]
+/// Fuzzes the named targets, or all, for `--seconds N` each.
+#[expect(clippy::print_stdout, reason = "a chore prints to its user")]
 pub(crate) fn run(args: &[&str]) -> anyhow::Result<()> {
-    let (targets, seconds) = understood(args)?;
+    let (targets, seconds) = parse_arguments(args)?;
     needs::cpp_compiler()?;
     let folder = folder();
     let binary = build(&folder)?;
     let mut all = Vec::new();
     for target in targets {
         println!("── {target}");
-        all.push(tried(&binary, &folder, target, seconds)?);
+        all.push(fuzz_target(&binary, &folder, target, seconds)?);
     }
     println!("\n{}", table(&all));
-    let n_findings: usize = all.iter().map(|tried| tried.findings.len()).sum();
-    for tried in all.iter().filter(|tried| !tried.findings.is_empty()) {
-        for finding in &tried.findings {
+    let n_findings: usize = all.iter().map(|result| result.findings.len()).sum();
+    for result in all.iter().filter(|result| !result.findings.is_empty()) {
+        for finding in &result.findings {
             println!(
-                "{}: {}\n  as told in {}",
-                tried.target,
+                "{}: {}\n  output in {}",
+                result.target,
                 finding.display(),
-                tried.log.display()
+                result.log.display()
             );
         }
     }
@@ -71,19 +70,19 @@ pub(crate) fn run(args: &[&str]) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn understood(args: &[&str]) -> anyhow::Result<(Vec<&'static str>, u64)> {
+fn parse_arguments(args: &[&str]) -> anyhow::Result<(Vec<&'static str>, u64)> {
     let mut targets = Vec::new();
     let mut seconds = USUAL_SECONDS;
     let mut rest = args.iter();
     while let Some(arg) = rest.next() {
         if *arg == "--seconds" {
             let word = rest.next().context("--seconds takes a number")?;
-            seconds = word.parse().with_context(|| format!("`{word}` is no number"))?;
+            seconds = word.parse().with_context(|| format!("`{word}` is not a number"))?;
             continue;
         }
         let known = all_targets().find(|target| target == arg);
         let all = || all_targets().collect::<Vec<_>>().join(", ");
-        targets.push(known.with_context(|| format!("there is no target `{arg}`: {}", all()))?);
+        targets.push(known.with_context(|| format!("unknown target `{arg}`. Known targets: {}", all()))?);
     }
     if targets.is_empty() {
         targets = all_targets().collect();
@@ -95,7 +94,7 @@ fn all_targets() -> impl Iterator<Item = &'static str> {
     TARGETS.iter().map(|(name, _)| *name)
 }
 
-/// Returns the folder for all that is made here: the build, new inputs, logs, findings.
+/// Returns the folder for everything that this chore writes: the build, new inputs, logs, findings.
 fn folder() -> PathBuf {
     let usual = || planwright_testkit::repository().join("target");
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(usual, PathBuf::from);
@@ -106,11 +105,11 @@ fn folder() -> PathBuf {
 fn build(folder: &Path) -> anyhow::Result<PathBuf> {
     let host = host()?;
     let root = planwright_testkit::repository();
-    // What the workspace pins is pinned here too; the rest is added to it.
+    // Use the versions of the workspace; cargo adds the missing ones.
     std::fs::copy(root.join("Cargo.lock"), root.join("fuzz/Cargo.lock"))?;
     let status = Command::new(env!("CARGO"))
         .current_dir(root.join("fuzz"))
-        // With a target that is named, build scripts and macros are built without the flags.
+        // If a target is named, cargo builds build scripts and macros without the flags.
         .args(["build", "--release", "--target", &host])
         .env("CARGO_TARGET_DIR", folder)
         .env("RUSTFLAGS", FLAGS.join(" "))
@@ -124,28 +123,28 @@ fn host() -> anyhow::Result<String> {
     let out = Command::new("rustc")
         .arg("-vV")
         .output()
-        .context("rustc cannot be asked")?;
+        .context("rustc could not be started")?;
     let text = String::from_utf8_lossy(&out.stdout);
     let host = text.lines().find_map(|line| line.strip_prefix("host: "));
-    Ok(host.context("rustc does not say what it builds for")?.to_owned())
+    Ok(host.context("rustc prints no host")?.to_owned())
 }
 
-/// Tries one target. The committed seeds come first; what is found beyond them stays out of the repository.
-fn tried(binary: &Path, folder: &Path, target: &'static str, seconds: u64) -> anyhow::Result<Tried> {
+/// Fuzzes one target, committed seeds first. New inputs stay outside the repository.
+fn fuzz_target(binary: &Path, folder: &Path, target: &'static str, seconds: u64) -> anyhow::Result<FuzzResult> {
     let repository = planwright_testkit::repository();
     let seeds = repository.join("fuzz/corpus").join(target);
     let (corpus, findings) = (folder.join("corpus").join(target), folder.join("findings").join(target));
     let log = folder.join("logs").join(format!("{target}.log"));
     for folder in [&corpus, &findings, &folder.join("logs")] {
-        std::fs::create_dir_all(folder).with_context(|| format!("{} cannot be made", folder.display()))?;
+        std::fs::create_dir_all(folder).with_context(|| format!("{} could not be created", folder.display()))?;
     }
-    // The fuzzer ends without taking leave: what the targets have in files stays behind.
-    let aside = TempFolder::in_memory()?;
+    // The fuzzer exits without cleaning up, so that temporary files of the targets remain.
+    let temporary = TempFolder::in_memory()?;
     let before = names(&findings);
     let begun = Instant::now();
     let mut child = Command::new(binary)
         .env("PLANWRIGHT_FUZZ_TARGET", target)
-        .env("TMPDIR", aside.path())
+        .env("TMPDIR", temporary.path())
         .args(BOUNDS)
         .arg(format!("-max_total_time={seconds}"))
         .arg(format!("-artifact_prefix={}/", findings.display()))
@@ -155,7 +154,7 @@ fn tried(binary: &Path, folder: &Path, target: &'static str, seconds: u64) -> an
         .stderr(Stdio::piped())
         .spawn()
         .with_context(|| format!("{} does not start", binary.display()))?;
-    let mut tried = Tried {
+    let mut result = FuzzResult {
         target,
         n_executions: 0,
         coverage: [0; 2],
@@ -167,17 +166,17 @@ fn tried(binary: &Path, folder: &Path, target: &'static str, seconds: u64) -> an
     for line in BufReader::new(child.stderr.take().context("it has a standard error")?).split(b'\n') {
         let line = String::from_utf8_lossy(&line?).into_owned();
         writeln!(kept, "{line}")?;
-        tried.hear(&line);
+        result.read_line(&line);
     }
     let status = child.wait()?;
-    tried.seconds = begun.elapsed().as_secs();
-    tried.findings = names(&findings)
+    result.seconds = begun.elapsed().as_secs();
+    result.findings = names(&findings)
         .into_iter()
         .filter(|name| !before.contains(name))
         .collect();
-    let is_told = status.success() || !tried.findings.is_empty();
-    anyhow::ensure!(is_told, "{target} ended with {status}: see {}", log.display());
-    Ok(tried)
+    let is_explained = status.success() || !result.findings.is_empty();
+    anyhow::ensure!(is_explained, "{target} ended with {status}: see {}", log.display());
+    Ok(result)
 }
 
 fn names(folder: &Path) -> Vec<PathBuf> {
@@ -185,9 +184,9 @@ fn names(folder: &Path) -> Vec<PathBuf> {
     entries.map(|entry| entry.path()).collect()
 }
 
-impl Tried {
-    /// Takes in a line of the fuzzer's: `#1024 NEW cov: 310 ft: 500 …`.
-    fn hear(&mut self, line: &str) {
+impl FuzzResult {
+    /// Parses a line of the fuzzer's output: `#1024 NEW cov: 310 ft: 500 …`.
+    fn read_line(&mut self, line: &str) {
         let Some(rest) = line.strip_prefix('#') else { return };
         let mut words = rest.split_ascii_whitespace();
         if let Some(n_executions) = words.next().and_then(|word| word.parse().ok()) {
@@ -207,19 +206,19 @@ impl Tried {
     }
 }
 
-fn table(all: &[Tried]) -> String {
+fn table(all: &[FuzzResult]) -> String {
     let mut out = String::from(
         "| Target | Executions | Edges at start | Edges at end | Seconds | Findings |\n\
          | --- | ---: | ---: | ---: | ---: | ---: |\n",
     );
-    for tried in all {
-        let [start, end] = tried.coverage;
+    for result in all {
+        let [start, end] = result.coverage;
         out.push_str(&format!(
             "| {} | {} | {start} | {end} | {} | {} |\n",
-            tried.target,
-            tried.n_executions,
-            tried.seconds,
-            tried.findings.len()
+            result.target,
+            result.n_executions,
+            result.seconds,
+            result.findings.len()
         ));
     }
     out
@@ -231,7 +230,7 @@ mod tests {
 
     #[test]
     fn the_output_of_the_fuzzer_is_parsed() {
-        let mut tried = Tried {
+        let mut result = FuzzResult {
             target: "documents",
             n_executions: 0,
             coverage: [0; 2],
@@ -245,18 +244,18 @@ mod tests {
             "#900\tNEW    cov: 1300 ft: 3500 corp: 31/12Kb lim: 4096 exec/s: 0 rss: 61Mb L: 9/99 MS: 1 CMP-",
             "#5000\tDONE   cov: 1400 ft: 3600 corp: 32/12Kb lim: 4096 exec/s: 50 rss: 61Mb",
         ] {
-            tried.hear(line);
+            result.read_line(line);
         }
-        assert_eq!((tried.n_executions, tried.coverage), (5000, [1200, 1400]));
+        assert_eq!((result.n_executions, result.coverage), (5000, [1200, 1400]));
     }
 
     #[test]
     fn targets_and_seconds_are_understood() {
-        assert_eq!(understood(&[]).expect("all").0.len(), TARGETS.len());
-        let named = understood(&["config", "--seconds", "5", "agents"]).expect("two");
+        assert_eq!(parse_arguments(&[]).expect("all").0.len(), TARGETS.len());
+        let named = parse_arguments(&["config", "--seconds", "5", "agents"]).expect("two");
         assert_eq!(named, (vec!["config", "agents"], 5));
-        for wrong in [&["--seconds"][..], &["--seconds", "x"], &["nobody"]] {
-            assert!(understood(wrong).is_err(), "{wrong:?}");
+        for wrong in [&["--seconds"][..], &["--seconds", "x"], &["unknown"]] {
+            assert!(parse_arguments(wrong).is_err(), "{wrong:?}");
         }
     }
 }

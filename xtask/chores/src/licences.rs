@@ -1,4 +1,4 @@
-//! What planwright may be built from: permissive licences only, and none of the crates we decided against.
+//! Tests that dependencies have permissive licences, and that banned crates are not among them.
 
 use std::process::Command;
 
@@ -19,7 +19,7 @@ const ALLOWED: &[&str] = &[
     "BSL-1.0",
 ];
 
-/// Crates that must not come in, with the reason.
+/// Banned crates, with the reason.
 const BANNED: &[(&str, &str)] = &[
     ("serde_yaml", "deprecated; YAML is read from granit-parser's events"),
     ("serde_yml", "unsound and unmaintained"),

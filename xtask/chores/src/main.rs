@@ -14,7 +14,7 @@ mod torture;
 
 use std::process::ExitCode;
 
-#[expect(clippy::print_stdout, clippy::print_stderr, reason = "a chore talks to its user")]
+#[expect(clippy::print_stdout, clippy::print_stderr, reason = "a chore prints to its user")]
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
@@ -28,12 +28,12 @@ fn main() -> ExitCode {
         ["dist"] => built::shipped().map(|path| println!("{}", path.display())),
         ["picture"] => picture::draw(),
         ["docs"] => docs::write(),
-        // Runs the command line in this process and says how much memory that took.
+        // Runs the command line in this process and prints its peak memory.
         ["measure", rest @ ..] => return bench::measure(rest),
-        // The floor of the benchmarks of runs, as a process of its own.
+        // The floor of the benchmarks of runs, in a separate process.
         ["spawn-floor", rest @ ..] => bench::spawn_floor::run(rest),
         other => Err(anyhow::anyhow!(
-            "there is no chore `{}`: `cargo xtask` lists them",
+            "unknown chore `{}`. `cargo xtask` lists them",
             other.join(" ")
         )),
     };

@@ -5,7 +5,6 @@ use std::process::Command;
 use anyhow::Context as _;
 use planwright_testkit::{TempFolder, repository};
 
-/// Where the picture goes.
 const PICTURE: &str = "docs/first-run.svg";
 
 const LINE_HEIGHT: usize = 19;
@@ -23,7 +22,7 @@ pub(crate) fn draw() -> anyhow::Result<()> {
         .arg("examples/clido")
         .current_dir(repository())
         .output()
-        .context("the example cannot be run")?;
+        .context("could not run the example")?;
     anyhow::ensure!(
         run.status.success(),
         "the example failed: {}",
@@ -32,11 +31,11 @@ pub(crate) fn draw() -> anyhow::Result<()> {
     let text = String::from_utf8_lossy(&run.stdout).into_owned();
     let lines = shown_lines(&text);
     let path = repository().join(PICTURE);
-    std::fs::write(&path, svg(&lines)).with_context(|| format!("{} cannot be written", path.display()))?;
+    std::fs::write(&path, svg(&lines)).with_context(|| format!("{} could not be written", path.display()))?;
     Ok(())
 }
 
-/// Returns the lines of a run as the picture has them: with the command, without paths of this machine.
+/// Returns the lines of a run that the picture shows: the command, then the output without paths of this machine.
 fn shown_lines(text: &str) -> Vec<String> {
     let own = |line: &&str| !line.contains("what was made is in") && !line.starts_with("copied ");
     let lines = text

@@ -1,4 +1,4 @@
-//! The crash matrix over the real binary, and the simulation: how many faults, and what they did.
+//! The crash matrix of the real binary, and the simulation: runs them and prints the faults and their effects.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -11,11 +11,11 @@ use planwright_testkit::torture::{Harm, Torture, TortureTally, run as torture};
 
 use crate::built;
 
-#[expect(clippy::print_stdout, reason = "a chore talks to its user")]
-/// Parses what is asked, builds the binary with crash points, and tries it.
+#[expect(clippy::print_stdout, reason = "a chore prints to its user")]
+/// Builds the binary with crash points, and runs the crash matrix.
 pub(crate) fn run(args: &[&str]) -> anyhow::Result<()> {
-    let asked = Asked::parse(args)?;
-    let (_kept, binary) = match &asked.binary {
+    let arguments = TortureArguments::parse(args)?;
+    let (_kept, binary) = match &arguments.binary {
         Some(binary) => (None, std::path::absolute(binary)?),
         None => {
             let (kept, binary) = built::copy(&["--features", "crash-points"])?;
@@ -24,30 +24,30 @@ pub(crate) fn run(args: &[&str]) -> anyhow::Result<()> {
     };
     let folder = TempFolder::in_memory()?;
     let began = Instant::now();
-    println!("seed {}", asked.seed);
+    println!("seed {}", arguments.seed);
     let say = |text: &str| println!("{text}");
     let torture_at = Torture {
         binary,
         folder: folder.path().to_owned(),
-        seed: asked.seed,
-        n_faults: asked.n_faults,
-        only: asked.only.clone(),
-        n_users: asked.n_users,
+        seed: arguments.seed,
+        n_faults: arguments.n_faults,
+        only: arguments.only.clone(),
+        n_users: arguments.n_users,
         is_quick: false,
-        n_workers: asked.n_workers,
+        n_workers: arguments.n_workers,
         say: &say,
     };
     let tally = torture(&torture_at).map_err(anyhow::Error::msg)?;
-    report(&tally, asked.seed);
-    if asked.only.is_none() && asked.n_seeds > 0 {
-        simulate(asked.n_seeds)?;
+    report(&tally, arguments.seed);
+    if arguments.only.is_none() && arguments.n_seeds > 0 {
+        simulate(arguments.n_seeds)?;
     }
-    println!("it took {} s", began.elapsed().as_secs());
+    println!("took {} s", began.elapsed().as_secs());
     anyhow::ensure!(tally.failures.is_empty(), "{} faults did harm", tally.failures.len());
     Ok(())
 }
 
-/// Tries the simulation with many seeds.
+/// Runs the simulation with many seeds.
 fn simulate(n_seeds: u64) -> anyhow::Result<()> {
     let status = Command::new(env!("CARGO"))
         .args([
@@ -66,23 +66,23 @@ fn simulate(n_seeds: u64) -> anyhow::Result<()> {
     Ok(())
 }
 
-struct Asked {
+struct TortureArguments {
     n_faults: Option<usize>,
     seed: u64,
     only: Option<String>,
-    /// How many runs with a simulated user.
+    /// The number of runs with a simulated user.
     n_users: usize,
-    /// How many seeds of the simulation.
+    /// The number of seeds of the simulation.
     n_seeds: u64,
-    /// How many faults at a time.
+    /// The number of faults tried in parallel.
     n_workers: usize,
-    /// One that is built already.
+    /// An existing binary, instead of building one.
     binary: Option<PathBuf>,
 }
 
-impl Asked {
+impl TortureArguments {
     fn parse(args: &[&str]) -> anyhow::Result<Self> {
-        let mut asked = Asked {
+        let mut arguments = TortureArguments {
             n_faults: None,
             seed: SystemTime::now()
                 .duration_since(SystemTime::UNIX_EPOCH)
@@ -97,24 +97,24 @@ impl Asked {
         while let Some(word) = words.next() {
             let value = words.next().with_context(|| format!("`{word}` needs a value"))?;
             match *word {
-                "--faults" => asked.n_faults = Some(value.parse()?),
-                "--seed" => asked.seed = value.parse()?,
-                "--only" => asked.only = Some((*value).to_owned()),
+                "--faults" => arguments.n_faults = Some(value.parse()?),
+                "--seed" => arguments.seed = value.parse()?,
+                "--only" => arguments.only = Some((*value).to_owned()),
                 "--users" => {
-                    asked.n_users = value.parse()?;
-                    asked.only.get_or_insert_with(|| "users".to_owned());
+                    arguments.n_users = value.parse()?;
+                    arguments.only.get_or_insert_with(|| "users".to_owned());
                 }
-                "--seeds" => asked.n_seeds = value.parse()?,
-                "--workers" => asked.n_workers = value.parse()?,
-                "--binary" => asked.binary = Some(PathBuf::from(value)),
-                other => anyhow::bail!("there is no option `{other}`"),
+                "--seeds" => arguments.n_seeds = value.parse()?,
+                "--workers" => arguments.n_workers = value.parse()?,
+                "--binary" => arguments.binary = Some(PathBuf::from(value)),
+                other => anyhow::bail!("unknown option `{other}`"),
             }
         }
-        Ok(asked)
+        Ok(arguments)
     }
 }
 
-#[expect(clippy::print_stdout, reason = "a chore talks to its user")]
+#[expect(clippy::print_stdout, reason = "a chore prints to its user")]
 fn report(tally: &TortureTally, seed: u64) {
     let mut groups: BTreeMap<&str, BTreeMap<&str, usize>> = BTreeMap::new();
     for ((group, fault), n_faults) in &tally.n_faults {
@@ -130,7 +130,7 @@ fn report(tally: &TortureTally, seed: u64) {
         tally.n_scenarios,
         tally.n_missed
     );
-    println!("not known in the dialect: {}", tally.refused.join(" "));
+    println!("refused by the dialect: {}", tally.refused.join(" "));
     for harm in Harm::ALL {
         let n_failures = tally.failures.iter().filter(|failure| failure.harm == harm).count();
         println!("{}: {n_failures}", harm.words());

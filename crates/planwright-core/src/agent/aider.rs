@@ -18,7 +18,6 @@ const PROVIDER: &str = "litellm.";
 /// Lines that it prints when the user interrupts it.
 static INTERRUPTS: &[&str] = &["^C again to exit", "^C KeyboardInterrupt"];
 
-/// Reads the output of aider.
 #[derive(Default)]
 pub(super) struct Aider {
     has_worked: bool,

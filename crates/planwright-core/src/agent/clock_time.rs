@@ -18,7 +18,6 @@ pub struct ClockTime {
 /// Words before such a time, in lower case.
 static BEFORE: &[&str] = &["try again at"];
 
-/// The first letters of the months.
 static MONTHS: &[&str] = &[
     "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
 ];

@@ -12,7 +12,6 @@ static TOOLS: &[(&str, &str)] = &[
     ("web_search", "query"),
 ];
 
-/// Reads the output of Codex.
 #[derive(Default)]
 pub(super) struct Codex {
     closing_status: Option<ClosingStatus>,

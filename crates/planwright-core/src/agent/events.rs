@@ -12,7 +12,6 @@ const MAX_EVENT: usize = 16 * 1024 * 1024;
 /// The longest event over several lines that is joined, in bytes.
 const MAX_SPREAD: usize = 4 * 1024 * 1024;
 
-/// One part of the output.
 pub(super) enum OutputLine<'l> {
     /// A JSON object with a `type`.
     Event(NodeRef<'l>),

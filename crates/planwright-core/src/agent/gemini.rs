@@ -18,7 +18,6 @@ static CODES: &[(i32, bool, &str)] = &[
 /// Events after which the next piece starts another message.
 static ENDS_OF_MESSAGES: &[&str] = &["init", "tool_use", "tool_result", "result"];
 
-/// Reads the output of Gemini.
 #[derive(Default)]
 pub(super) struct Gemini {
     closing_status: Option<ClosingStatus>,

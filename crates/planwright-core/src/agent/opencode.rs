@@ -19,7 +19,6 @@ static REASONS: &[(&str, bool, &str)] = &[
 /// Response headers with a wait, and how many milliseconds one of their units has.
 static WAIT_HEADERS: &[(&str, f64)] = &[("retry-after-ms", 1.0), ("retry-after", 1_000.0)];
 
-/// Reads the output of opencode.
 #[derive(Default)]
 pub(super) struct Opencode {
     closing_status: Option<ClosingStatus>,

@@ -132,7 +132,6 @@ impl OutputSummary {
         }
     }
 
-    /// Records the use of a tool.
     pub(super) fn use_tool(&mut self, name: &str, input: Option<NodeRef<'_>>) {
         let about = input.and_then(|input| ABOUT.iter().find_map(|key| text(input, key)));
         let about = about.as_deref().map_or("", first_line);
@@ -147,12 +146,10 @@ impl OutputSummary {
         });
     }
 
-    /// Records an error of a tool.
     pub(super) fn tool_failed(&mut self, name: &str) {
         self.hear(AgentEvent::ToolFailed(clip(first_line(name), MAX_SHOWN).to_owned()));
     }
 
-    /// Records the denial of a tool.
     pub(super) fn deny(&mut self, tool: &str) {
         let tool = clip(first_line(tool), MAX_SHOWN).to_owned();
         if self.denials.len() < MAX_DENIALS {
@@ -221,7 +218,6 @@ impl OutputSummary {
         }
     }
 
-    /// Adds tokens to those that were counted before.
     pub(super) fn add_tokens(&mut self, tokens_in: Option<u64>, tokens_out: Option<u64>) {
         self.usage = self.usage.with(Usage {
             tokens_in,
@@ -230,7 +226,6 @@ impl OutputSummary {
         });
     }
 
-    /// Adds to what was spent before.
     pub(super) fn add_cost(&mut self, cost_usd: Option<f64>) {
         self.usage = self.usage.with(Usage {
             cost_usd,

@@ -82,7 +82,6 @@ fn has_shared_names(open: &Open) -> bool {
     })
 }
 
-/// A batch of requests in progress.
 struct Batching<'a> {
     /// The text before all of them.
     first: &'a Open,

@@ -21,11 +21,8 @@ pub(super) struct ProposedChange<'a> {
     pub(super) expected: Expected,
 }
 
-/// What is proposed.
 pub(super) enum ProposedText<'a> {
-    /// These patches of the plan's document.
     Patches(LocatedPlan<'a>, Vec<Patch>),
-    /// This text.
     Text(String),
 }
 
@@ -139,7 +136,6 @@ fn is_read_as(old: &LinkedPlan, state: Option<State>, new: &LinkedPlan, new_ix: 
 }
 
 impl EditedList {
-    /// Returns the unchanged list of a plan.
     pub(super) fn unchanged(linked: &LinkedPlan) -> Self {
         EditedList::new((0..linked.plan.tasks().len()).map(Some).collect(), edges_of(linked))
     }
@@ -158,7 +154,6 @@ impl EditedList {
         self.origin.len() == n_tasks && self.origin.iter().enumerate().all(|(new, old)| *old == Some(new))
     }
 
-    /// Returns whether a task has a new dependency.
     fn has_new_edges(&self, old: &LinkedPlan) -> bool {
         let before = edges_of(old);
         let was_there = |&(from, to): &(usize, usize)| match (self.origin.get(from), self.origin.get(to)) {

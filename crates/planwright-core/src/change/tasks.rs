@@ -235,10 +235,8 @@ pub(super) fn prove_list(
     })
 }
 
-/// An edit in progress.
 pub(super) struct Editor<'a> {
     pub(super) linked: &'a LinkedPlan,
-    /// The dialect's edits.
     pub(super) edits: &'static dyn Edits,
     pub(super) located: &'a LocatedPlan<'a>,
     table: &'static FieldTable,
@@ -786,7 +784,6 @@ impl Editor<'_> {
         })
     }
 
-    /// Changes the order of the tasks.
     pub(super) fn permuted(&self, order: &[usize], expected: &mut EditedList) -> Result<String, Problem> {
         let mut place_of = vec![0; order.len()];
         for (new, &old) in order.iter().enumerate() {

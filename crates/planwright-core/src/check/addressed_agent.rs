@@ -8,7 +8,6 @@ use crate::diagnostic::Diagnostic;
 use crate::plan::{Plan, Text};
 use crate::text::{Span, visible};
 
-/// A word of a phrase.
 enum PhraseWord {
     /// One of these.
     One(&'static [&'static str]),

@@ -115,7 +115,6 @@ pub(super) fn speak(draft: &mut PlanDraft, dialect: &dyn Dialect, wish: &Plannin
     }
 }
 
-/// Returns whether plans of a dialect have their own description.
 fn has_plan_description(dialect: &dyn Dialect) -> bool {
     let has = |table: &FieldTable, field: Field| table.fields.iter().any(|spec| spec.field == field);
     let mut tables = dialect.tables().iter();

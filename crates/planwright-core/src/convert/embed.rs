@@ -67,7 +67,6 @@ struct Carried {
     form: String,
     original: EmbeddedMembers,
     written: EmbeddedMembers,
-    /// Its text.
     text: Option<String>,
     /// For each task of the carrier, its original; none for tasks that were added later.
     tasks: Vec<Option<CarriedTask>>,

@@ -304,7 +304,6 @@ fn errors_elsewhere(
     }
 }
 
-/// Returns the findings of an inspection that are errors.
 fn errors_of(inspection: &Inspection) -> Vec<Diagnostic> {
     let found = inspection.diagnostics.iter();
     found
@@ -313,7 +312,6 @@ fn errors_of(inspection: &Inspection) -> Vec<Diagnostic> {
         .collect()
 }
 
-/// One conversion in progress.
 struct Conversion<'c, 'i> {
     source: &'c ConversionSource<'i>,
     target: &'static dyn Dialect,

@@ -123,7 +123,6 @@ impl<'i> ConversionSource<'i> {
         self.parsed.document.at(0)
     }
 
-    /// Returns a task's object.
     pub(super) fn task_node(&self, task_ix: usize) -> NodeRef<'_> {
         self.parsed.document.at(self.task_rows[task_ix])
     }
@@ -234,7 +233,6 @@ impl<'i> ConversionSource<'i> {
         Some([text.get(..span.start as usize)?, text.get(span.end as usize..)?])
     }
 
-    /// Returns the tasks as written.
     pub(super) fn original_tasks(&self) -> Vec<Vec<(String, PlainValue)>> {
         let mut fuel = ALIAS_FUEL;
         let tasks = self.task_rows.iter().map(|&row| {

@@ -58,7 +58,6 @@ impl<'d> LocatedPlan<'d> {
         &self.object_route
     }
 
-    /// Returns the route to the list of tasks.
     pub(crate) fn tasks_route(&self) -> &Route {
         &self.tasks_route
     }

@@ -371,7 +371,6 @@ pub(crate) fn next_id_in_style(plan: &Plan, prefix: &str) -> String {
     }
 }
 
-/// Returns the file name of a path, without its folders.
 pub(crate) fn file_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }

@@ -14,7 +14,6 @@ use crate::text::{Span, visible};
 /// The approximate number of stored fields of a task.
 const N_FIELDS_OF_TASK: usize = 8;
 
-/// The limit of fields in a table.
 const MAX_FIELDS: usize = 24;
 
 /// A headline and advice.
@@ -112,7 +111,6 @@ impl<'d> ObjectFields<'d> {
         self.rows.get(spec_ix) == Some(&MISNAMED)
     }
 
-    /// Returns the object itself.
     pub(crate) fn object(&self) -> NodeRef<'d> {
         self.object
     }

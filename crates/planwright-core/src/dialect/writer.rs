@@ -287,7 +287,6 @@ pub(crate) fn first_line(text: &str) -> String {
     cut(line.trim(), TITLE_CHARS)
 }
 
-/// Returns a text on one line.
 pub(crate) fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
@@ -460,7 +459,6 @@ pub fn task_ids(
     ids.collect()
 }
 
-/// Reports the new names of tasks with new ids.
 pub(crate) fn report_new_ids(
     tasks: &[DraftTask],
     ids: &[(String, bool)],

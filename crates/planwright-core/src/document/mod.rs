@@ -222,7 +222,6 @@ pub struct Parsed {
 }
 
 impl Document {
-    /// Returns a document without nodes.
     pub(crate) fn empty(source: SourceText, format: DocumentFormat, extent: Span) -> Self {
         Document {
             source,
@@ -339,7 +338,6 @@ pub struct NodeRef<'d> {
     ix: usize,
 }
 
-/// The contents of a row.
 #[derive(Clone, Copy)]
 pub(crate) struct RowView {
     pub(crate) kind: NodeKind,

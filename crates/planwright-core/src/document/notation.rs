@@ -10,10 +10,8 @@ use crate::text::{SourceText, Span};
 
 /// A notation other than JSON and YAML.
 pub(crate) trait Notation: Sync {
-    /// Returns its name.
     fn name(&self) -> &'static str;
 
-    /// Reads a text.
     fn parse(&'static self, source: &SourceText) -> Parsed;
 
     /// Returns the replacements of bytes that make these changes.
@@ -87,12 +85,10 @@ impl NodeTable {
         self.builder.push(NodeKind::True, Style::Plain, span, false);
     }
 
-    /// Opens an object.
     pub(crate) fn open_object(&mut self, start: usize) {
         self.builder.open(NodeKind::Object, Style::Block, start);
     }
 
-    /// Opens an array.
     pub(crate) fn open_array(&mut self, start: usize) {
         self.builder.open(NodeKind::Array, Style::Block, start);
     }
@@ -102,7 +98,6 @@ impl NodeTable {
         self.builder.close(end);
     }
 
-    /// Returns the document.
     pub(crate) fn finish(mut self, source: &SourceText, notation: &'static dyn Notation) -> Parsed {
         self.builder.close(source.len());
         let format = DocumentFormat::Own(OwnNotation(notation));

@@ -7,7 +7,6 @@ use crate::text::Span;
 const MAX_FENCES: usize = 200;
 const MAX_YAML_BLOCKS: usize = 64;
 
-/// A fenced block.
 #[derive(Debug)]
 pub(crate) struct CodeFence<'t> {
     /// The language, as written.
@@ -60,7 +59,6 @@ impl<'t> FenceLine<'t> {
     }
 }
 
-/// Returns the fenced blocks of a text.
 pub(crate) fn fences(text: &str) -> Vec<CodeFence<'_>> {
     let mut found = Vec::new();
     let mut open: Option<(FenceLine<'_>, usize, usize)> = None;

@@ -39,7 +39,6 @@ impl Route {
         self
     }
 
-    /// Returns the route with these steps.
     pub(crate) fn from_steps(steps: &[RouteStep]) -> Self {
         Route { steps: steps.to_vec() }
     }

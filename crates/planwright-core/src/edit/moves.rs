@@ -215,42 +215,33 @@ fn refuse_unready(plan: &Plan, readiness: &Readiness<'_>, task_ix: usize) -> Res
 fn skip_dependents(working: &WorkingPlan<'_>, task_ix: usize, moves: &mut Vec<Move>) -> Result<(), StopEditing> {
     working.dependents().each_behind([task_ix], |dependent| {
         let state = working.state(dependent);
-        let waiting = match state {
-            Some(State::Pending) => {
-                let plan = working.text_of(dependent)?;
-                state.filter(|_| !plan.tasks()[dependent].held)
-            }
-            Some(State::Skipped) => {
-                let plan = working.text_of(dependent)?;
-                state.filter(|_| !causes(plan, dependent).is_empty())
-            }
-            _ => None,
+        let is_waiting = match state {
+            Some(State::Pending) => !working.text_of(dependent)?.tasks()[dependent].held,
+            Some(State::Skipped) => !causes(working.text_of(dependent)?, dependent).is_empty(),
+            _ => false,
         };
-        moves.extend(waiting.map(|from| Move {
-            task_ix: dependent,
-            from,
-            to: State::Skipped,
-            cause: Some(task_ix),
-        }));
-        Ok(waiting.is_some() || matches!(state, Some(State::Failed | State::Running)))
+        let from = state.filter(|_| is_waiting);
+        moves.extend(from.map(|from| skip(dependent, from, task_ix)));
+        Ok(is_waiting || matches!(state, Some(State::Failed | State::Running)))
     })
 }
 
 /// Skips all pending tasks that wait for a skipped one.
 fn skip_along(working: &WorkingPlan<'_>, task_ix: usize, moves: &mut Vec<Move>) -> Result<(), StopEditing> {
     working.dependents().each_behind([task_ix], |dependent| {
-        let from = State::Pending;
-        let is_waiting = working.state(dependent) == Some(from);
-        if is_waiting {
-            moves.push(Move {
-                task_ix: dependent,
-                from,
-                to: State::Skipped,
-                cause: Some(task_ix),
-            });
-        }
-        Ok(is_waiting)
+        let from = working.state(dependent).filter(|state| *state == State::Pending);
+        moves.extend(from.map(|from| skip(dependent, from, task_ix)));
+        Ok(from.is_some())
     })
+}
+
+fn skip(task_ix: usize, from: State, cause: usize) -> Move {
+    Move {
+        task_ix,
+        from,
+        to: State::Skipped,
+        cause: Some(cause),
+    }
 }
 
 /// Undoes the skips by the task's failure: of exactly the tasks whose notes name it as their only cause.

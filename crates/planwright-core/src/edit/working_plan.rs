@@ -13,7 +13,6 @@ use crate::plan::{Field, Links, Overview, Plan, Readiness, State, Verb};
 /// Why a plan has no moves for a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum StopEditing {
-    /// The request is refused.
     Refused(VerbRefusal),
     /// The answer depends on the text of a task that has moved since the plan was read.
     Unread,
@@ -32,7 +31,6 @@ pub(crate) struct WorkingPlan<'p> {
     /// The plan with the present states.
     now: Cow<'p, Plan>,
     links: &'p Links,
-    /// How often each task has moved.
     n_moves: HashMap<usize, usize>,
     /// How often tasks have failed, if that differs from the text.
     n_failures: HashMap<usize, u64>,
@@ -63,7 +61,6 @@ impl<'p> WorkingPlan<'p> {
         }
     }
 
-    /// Returns how often a task has moved.
     pub(crate) fn n_moves(&self, task_ix: usize) -> usize {
         self.n_moves.get(&task_ix).copied().unwrap_or(0)
     }
@@ -105,7 +102,6 @@ impl<'p> WorkingPlan<'p> {
         self.now.tasks()[task_ix].status.state()
     }
 
-    /// Returns the present readiness of tasks.
     pub(super) fn readiness(&self) -> Result<Readiness<'_>, StopEditing> {
         if self.is_hold_unread {
             return Err(StopEditing::Unread);

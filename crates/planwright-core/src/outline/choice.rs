@@ -10,7 +10,6 @@ use super::sections::OtherLabel;
 use crate::diagnostic::Diagnostic;
 use crate::text::Span;
 
-/// The notation of a part.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum PartKind {
     Value,
@@ -115,7 +114,6 @@ impl Labels<'_> {
 pub(super) struct OtherList {
     place: Span,
     titles: Vec<Vec<String>>,
-    /// Whether its tasks name dependencies.
     has_dependencies: bool,
 }
 

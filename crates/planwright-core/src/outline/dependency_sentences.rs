@@ -11,7 +11,6 @@ use super::words::{ends_sentence, has_any, start_of, starts_with_any, words_at};
 /// How much of a line is read.
 const MAX_BYTES: usize = 2_000;
 
-/// A name in a sentence.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct SentenceName {
     pub(super) text: String,

@@ -8,7 +8,6 @@ use super::task_fields::{dependency_members, members_with, reference_of, referen
 use super::task_keys as keys;
 use super::value::OutlineNode;
 
-/// Returns whether all elements of a list are lists.
 pub(super) fn is_list_of_lists(node: &OutlineNode) -> bool {
     node.elements().len() > 1 && node.elements().iter().all(OutlineNode::is_list)
 }

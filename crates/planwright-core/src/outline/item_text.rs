@@ -175,7 +175,6 @@ pub(super) fn read_detail(text: &str, offset: usize, raw: &mut RawTask) {
 /// The word limit of a label before dependencies: "Depends on tasks".
 const MAX_LABEL_WORDS: usize = 3;
 
-/// Adds a line to a description.
 pub(super) fn push_line(text: &str, description: &mut String) {
     if !description.is_empty() {
         description.push('\n');
@@ -427,7 +426,6 @@ fn title_and_rest(words: &str, task: &mut OutlineTask) {
     }
 }
 
-/// The length limit of a title.
 const MAX_TITLE_BYTES: usize = 500;
 
 /// How much of a title is read: more is never shown.

@@ -42,7 +42,6 @@ impl LineKind<'_> {
 }
 
 impl<'t> MarkdownLine<'t> {
-    /// Returns a blank line.
     pub(super) const fn blank(at: usize) -> Self {
         MarkdownLine {
             kind: LineKind::Blank,

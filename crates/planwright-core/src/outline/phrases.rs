@@ -209,7 +209,6 @@ pub(super) fn changes_task(line: &str) -> bool {
     starts_with_any(&lower, &leads) && verbs.iter().any(is_changed)
 }
 
-/// Returns whether a text mentions the plan.
 pub(super) fn names_plan(text: &str) -> bool {
     says(
         text,

@@ -7,7 +7,6 @@ use super::rules::NO_TASKS;
 use crate::document::prose::fences;
 use crate::text::{SourceText, Span};
 
-/// How many questions are returned.
 const MAX_QUESTIONS: usize = 5;
 
 /// Returns the questions in an answer without tasks: none if it has tasks, or an unreadable plan.

@@ -100,7 +100,6 @@ fn with_places_before(
 }
 
 impl Outline {
-    /// Moves all spans.
     fn move_places(&mut self, moved: impl Fn(Span) -> Span) {
         self.place = moved(self.place);
         self.tasks.iter_mut().for_each(|task| task.place = moved(task.place));
@@ -108,7 +107,6 @@ impl Outline {
     }
 }
 
-/// Moves the spans of a finding.
 fn move_finding(found: &mut Diagnostic, moved: impl Fn(Span) -> Span) {
     found.span = found.span.map(&moved);
     found

@@ -44,7 +44,6 @@ impl Mention {
     }
 }
 
-/// A name, and its place in a text.
 pub(super) type NameInText = (String, Range<usize>);
 
 /// The dependencies in a sentence.
@@ -324,7 +323,6 @@ fn names_of_part(text: &str, lower: &str, at: usize, is_reverse: bool) -> Option
     is_named.then_some(names)
 }
 
-/// The names that follow a marker.
 struct NamesAfterMarker {
     found: Vec<Mention>,
     end: usize,

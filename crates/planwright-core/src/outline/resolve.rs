@@ -18,7 +18,6 @@ use crate::text::{Span, visible};
 /// The limit of dependencies in an answer, including those of whole groups.
 const MAX_EDGES: usize = 200_000;
 
-/// How many findings are returned.
 const MAX_FINDINGS: usize = 40;
 
 /// Resolves the dependencies of a plan. `base` is the first number by its prose: 0 or 1.

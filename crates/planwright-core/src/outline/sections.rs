@@ -124,7 +124,6 @@ const STEP_LEVEL: usize = 8;
 /// The level of a label in bold below a task: "**Acceptance criteria:**".
 const LABEL_LEVEL: usize = 9;
 
-/// Returns the kind of a line.
 fn kind_of<'t>(line: &MarkdownLine<'t>, has_items: bool) -> LineKind<'t> {
     let is_step = is_step_line(line.text);
     match line.kind {

@@ -46,7 +46,6 @@ impl Cell<'_> {
     }
 }
 
-/// A table that is a plan.
 pub(super) struct PlanTable {
     pub(super) plan: RawPlan,
     pub(super) place: Span,
@@ -221,7 +220,6 @@ const FIELDS: [(TableField, &[&str]); 7] = [
 ];
 
 struct Columns {
-    /// The columns of fields.
     fields: Vec<(TableField, usize)>,
     /// All other columns, with their names.
     others: Vec<(usize, String)>,

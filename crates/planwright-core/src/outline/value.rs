@@ -90,7 +90,6 @@ impl OutlineMember {
         keys.iter().any(|key| plain_letters(&self.key).eq(key.chars()))
     }
 
-    /// Returns whether this is the other member.
     pub(super) fn is(&self, other: Option<&OutlineMember>) -> bool {
         other.is_some_and(|other| other.key_span == self.key_span)
     }

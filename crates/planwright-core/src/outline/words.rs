@@ -1,11 +1,9 @@
 //! Questions about the words of a text: which of several it has, or begins with.
 
-/// Returns whether a text has one of several parts.
 pub(super) fn has_any(text: &str, parts: &[&str]) -> bool {
     parts.iter().any(|part| text.contains(part))
 }
 
-/// Returns whether a text begins with one of several starts.
 pub(super) fn starts_with_any(text: &str, starts: &[&str]) -> bool {
     start_of(text, starts).is_some()
 }

@@ -300,12 +300,8 @@ impl Slice {
 #[derive(Clone, Debug)]
 pub struct Plan {
     source: SourceText,
-    decoded: Vec<(Span, Box<str>)>,
-    lists: Vec<List>,
-    items: Vec<FieldValue>,
-    entries: Vec<FieldEntry>,
+    values: PlanValues,
     dependencies: Vec<Dependency>,
-    head: Slice,
     tasks: Vec<Task>,
     hierarchy: Option<Box<Hierarchy>>,
     /// The dialect's name.
@@ -324,6 +320,18 @@ pub struct Plan {
     pub is_doubtful: bool,
 }
 
+/// The fields of a plan and its tasks, and what their values refer to.
+#[derive(Clone, Debug, Default)]
+struct PlanValues {
+    /// Texts that are not in the source as such, each with its span there.
+    decoded: Vec<(Span, Box<str>)>,
+    lists: Vec<List>,
+    items: Vec<FieldValue>,
+    entries: Vec<FieldEntry>,
+    /// The entries of the plan itself.
+    head: Slice,
+}
+
 impl Plan {
     /// Returns the text it was read from.
     pub fn source(&self) -> &SourceText {
@@ -339,7 +347,11 @@ impl Plan {
     #[inline]
     pub fn str(&self, text: Text) -> &str {
         if text.len & !LEN_MASK == DECODED {
-            return self.decoded.get(text.start as usize).map_or("", |(_, value)| value);
+            return self
+                .values
+                .decoded
+                .get(text.start as usize)
+                .map_or("", |(_, value)| value);
         }
         let start = text.start as usize;
         let end = start + (text.len & LEN_MASK) as usize;
@@ -361,6 +373,7 @@ impl Plan {
     pub fn text_span(&self, text: Text) -> Span {
         match text.len & !LEN_MASK {
             DECODED => self
+                .values
                 .decoded
                 .get(text.start as usize)
                 .map_or(Span::default(), |&(span, _)| span),
@@ -384,6 +397,7 @@ impl Plan {
             | FieldValue::Null(span)
             | FieldValue::Opaque(span) => span,
             FieldValue::List(list) => self
+                .values
                 .lists
                 .get(list.0 as usize)
                 .map_or(Span::default(), |list| list.span),
@@ -392,23 +406,23 @@ impl Plan {
 
     /// Returns the items of a list.
     pub fn items(&self, list: ListId) -> &[FieldValue] {
-        self.lists.get(list.0 as usize).map_or(&[], |list| {
+        self.values.lists.get(list.0 as usize).map_or(&[], |list| {
             Slice {
                 first: list.first,
                 len: list.len,
             }
-            .of(&self.items)
+            .of(&self.values.items)
         })
     }
 
     /// Returns the fields of the plan itself.
     pub fn head(&self) -> &[FieldEntry] {
-        self.head.of(&self.entries)
+        self.values.head.of(&self.values.entries)
     }
 
     /// Returns the fields of a task.
     pub fn entries(&self, task: &Task) -> &[FieldEntry] {
-        task.entries.of(&self.entries)
+        task.entries.of(&self.values.entries)
     }
 
     /// Returns a field of the plan itself.
@@ -568,12 +582,8 @@ impl PlanBuilder {
         PlanBuilder {
             plan: Plan {
                 source: source.clone(),
-                decoded: Vec::new(),
-                lists: Vec::new(),
-                items: Vec::new(),
-                entries: Vec::new(),
+                values: PlanValues::default(),
                 dependencies: Vec::new(),
-                head: Slice::default(),
                 tasks: Vec::new(),
                 hierarchy: None,
                 dialect,
@@ -591,7 +601,7 @@ impl PlanBuilder {
     /// Reserves space for this many tasks with this many fields each.
     pub fn reserve(&mut self, n_tasks: usize, n_fields: usize) {
         self.plan.tasks.reserve(n_tasks);
-        self.plan.entries.reserve(n_tasks * n_fields);
+        self.plan.values.entries.reserve(n_tasks * n_fields);
         self.plan.dependencies.reserve(n_tasks);
     }
 
@@ -613,37 +623,37 @@ impl PlanBuilder {
 
     /// Returns a text whose characters differ from the file's, as with escapes and folded lines.
     pub fn decoded_text(&mut self, span: Span, value: &str) -> Text {
-        self.plan.decoded.push((span, value.into()));
+        self.plan.values.decoded.push((span, value.into()));
         Text {
-            start: (self.plan.decoded.len() - 1) as u32,
+            start: (self.plan.values.decoded.len() - 1) as u32,
             len: DECODED,
         }
     }
 
     /// Starts a list of scalars; its items are added one by one, with no other list in between.
     pub fn begin_list(&self) -> usize {
-        self.plan.items.len()
+        self.plan.values.items.len()
     }
 
     /// Adds an item to the list that was started last.
     pub fn list_item(&mut self, item: FieldValue) {
-        self.plan.items.push(item);
+        self.plan.values.items.push(item);
     }
 
     /// Ends a list.
     pub fn end_list(&mut self, span: Span, first: usize) -> ListId {
-        self.plan.lists.push(List {
+        self.plan.values.lists.push(List {
             span,
             first: first as u32,
-            len: (self.plan.items.len() - first) as u32,
+            len: (self.plan.values.items.len() - first) as u32,
         });
-        ListId((self.plan.lists.len() - 1) as u32)
+        ListId((self.plan.values.lists.len() - 1) as u32)
     }
 
     /// Returns a list of the given items.
     pub fn list(&mut self, span: Span, items: impl IntoIterator<Item = FieldValue>) -> ListId {
         let first = self.begin_list();
-        self.plan.items.extend(items);
+        self.plan.values.items.extend(items);
         self.end_list(span, first)
     }
 
@@ -664,8 +674,8 @@ impl PlanBuilder {
         entries: impl IntoIterator<Item = FieldEntry>,
         dependencies: impl IntoIterator<Item = Dependency>,
     ) -> usize {
-        let (first_entry, first_dependency) = (self.plan.entries.len(), self.plan.dependencies.len());
-        self.plan.entries.extend(entries);
+        let (first_entry, first_dependency) = (self.plan.values.entries.len(), self.plan.dependencies.len());
+        self.plan.values.entries.extend(entries);
         self.plan.dependencies.extend(dependencies);
         self.plan.tasks.push(Task {
             span,
@@ -680,7 +690,7 @@ impl PlanBuilder {
             offered: false,
             entries: Slice {
                 first: first_entry as u32,
-                len: (self.plan.entries.len() - first_entry) as u32,
+                len: (self.plan.values.entries.len() - first_entry) as u32,
             },
             dependencies: Slice {
                 first: first_dependency as u32,
@@ -713,11 +723,11 @@ impl PlanBuilder {
 
     /// Returns the finished plan.
     pub fn finish(mut self) -> Plan {
-        self.plan.head = Slice {
-            first: self.plan.entries.len() as u32,
+        self.plan.values.head = Slice {
+            first: self.plan.values.entries.len() as u32,
             len: self.head.len() as u32,
         };
-        self.plan.entries.append(&mut self.head);
+        self.plan.values.entries.append(&mut self.head);
         self.plan
     }
 }

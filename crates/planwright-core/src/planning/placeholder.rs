@@ -1,6 +1,5 @@
 //! The placeholders of planning templates: name, source of the value, where it may be used.
 
-/// The source of a value.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum PlanningValueSource {
     /// The name of the dialect's plans.
@@ -37,7 +36,6 @@ pub(super) enum PlanningValueSource {
     Anchors,
 }
 
-/// The form of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum PlanningForm {
     /// Inside a sentence.

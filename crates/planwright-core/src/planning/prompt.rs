@@ -196,7 +196,6 @@ static FILES: PieceWords = PieceWords {
     many: "files",
 };
 
-/// The content of one prompt.
 #[derive(Clone, Copy)]
 struct PromptContent<'m> {
     brief: &'m PlanningBrief<'m>,
@@ -289,7 +288,6 @@ fn anchors(plan_text: &str) -> Raw<'static> {
     }
 }
 
-/// Returns a value of a setback.
 fn setback_value<'s>(setback: &'s ReplanCause<'s>, source: PlanningValueSource) -> Raw<'s> {
     match source {
         PlanningValueSource::Plan => Raw::block(setback.plan_text),

@@ -219,7 +219,6 @@ fn in_older_form(old: &Inspection, dialect: &'static dyn Dialect, text: &str) ->
     (is_older && parsed.diagnostics.is_empty()).then(|| write::json(&PlainValue::Object(members)))
 }
 
-/// A comparison of two plans.
 struct Comparison<'c> {
     dialect: &'static dyn Dialect,
     before: &'c LinkedPlan,

@@ -33,7 +33,6 @@ pub(crate) struct Piece<'p> {
     pub(crate) text: Option<&'p str>,
 }
 
-/// The words for pieces.
 pub(crate) struct PieceWords {
     /// The text for a missing piece.
     pub(crate) nothing: &'static str,

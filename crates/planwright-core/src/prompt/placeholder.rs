@@ -2,7 +2,6 @@
 
 use crate::plan::Field;
 
-/// The source of a value.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum PromptValueSource {
     /// A field of the plan itself.
@@ -21,7 +20,6 @@ pub(super) enum PromptValueSource {
     LastFailure,
     /// The commands that will verify the work.
     Verification,
-    /// The path of the plan.
     PlanPath,
     /// The path of the result file.
     ResultFile,

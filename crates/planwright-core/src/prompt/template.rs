@@ -16,7 +16,6 @@ const ENDING: &str = include_str!("templates/ending.md");
 /// The part for dialects without their own.
 const GENERAL: &str = include_str!("templates/general.md");
 
-/// A piece of a template.
 #[derive(Clone, Debug)]
 enum TemplatePart {
     Text(Span),
@@ -132,25 +131,21 @@ impl Template {
         [OPENING, part.unwrap_or(GENERAL), ENDING].concat()
     }
 
-    /// Returns whether it contains a placeholder.
     pub(super) fn uses(&self, placeholder: usize) -> bool {
         let is_it = |part: &TemplatePart| matches!(part, TemplatePart::Value(used) if *used == placeholder);
         self.parts.iter().any(is_it)
     }
 
-    /// Returns whether it contains the placeholder with this name.
     pub(crate) fn uses_name(&self, name: &str) -> bool {
         self.names
             .position(name)
             .is_some_and(|placeholder| self.uses(placeholder))
     }
 
-    /// Returns the name of a placeholder.
     pub(super) fn name(&self, placeholder: usize) -> &'static str {
         self.names.get(placeholder)
     }
 
-    /// Fills the template.
     pub(super) fn render(&self, values: &PlaceholderValues) -> String {
         let mut out = String::new();
         let mut at = 0;

@@ -120,7 +120,6 @@ impl Jobs {
         &self.all
     }
 
-    /// Returns the dependents of each task.
     pub(super) fn dependents(&self) -> &Dependents {
         &self.dependents
     }

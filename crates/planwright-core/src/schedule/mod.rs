@@ -248,14 +248,9 @@ pub enum Phase {
 pub struct Schedule {
     jobs: Jobs,
     policy: Policy,
-    phases: Vec<Phase>,
-    /// How many attempts of each task were started, and how many of them do not count.
-    attempts: Vec<u32>,
-    n_deferred: Vec<u32>,
+    progress: Vec<TaskProgress>,
     queue: Queue,
-    n_running: u32,
-    n_resting: u32,
-    n_review: u32,
+    counts: PhaseCounts,
     /// The tasks that wait for a review that their plan does not require.
     in_doubt: BTreeSet<u32>,
     /// How many tasks were started in this run.
@@ -267,19 +262,52 @@ pub struct Schedule {
     stop: Option<Stop>,
 }
 
+#[derive(Clone, Copy, Debug)]
+struct TaskProgress {
+    phase: Phase,
+    /// How many attempts were started in this run, and how many of them do not count.
+    n_attempts: u32,
+    n_deferred: u32,
+}
+
+impl TaskProgress {
+    fn at(phase: Phase) -> Self {
+        TaskProgress {
+            phase,
+            n_attempts: 0,
+            n_deferred: 0,
+        }
+    }
+}
+
+/// How many tasks are in the phases in which work has begun and not ended.
+#[derive(Clone, Copy, Debug, Default)]
+struct PhaseCounts {
+    running: u32,
+    resting: u32,
+    review: u32,
+}
+
+impl PhaseCounts {
+    fn of(&mut self, phase: Phase) -> Option<&mut u32> {
+        match phase {
+            Phase::Running => Some(&mut self.running),
+            Phase::Resting => Some(&mut self.resting),
+            Phase::Review => Some(&mut self.review),
+            Phase::Waiting | Phase::Over(_) => None,
+        }
+    }
+}
+
 impl Schedule {
     /// Starts a run, and returns the first actions.
     pub fn begin(jobs: Jobs, policy: Policy) -> (Self, Vec<ScheduleAction>) {
         let mut schedule = Schedule {
             queue: Queue::new(&jobs),
-            attempts: vec![0; jobs.all().len()],
-            n_deferred: vec![0; jobs.all().len()],
-            phases: jobs.all().iter().map(first_phase_of).collect(),
+            progress: jobs.all().iter().map(first_phase_of).map(TaskProgress::at).collect(),
             jobs,
             policy,
-            n_running: 0,
-            n_resting: 0,
-            n_review: 0,
+            counts: PhaseCounts::default(),
             in_doubt: BTreeSet::new(),
             n_begun: 0,
             spent: 0,
@@ -298,27 +326,24 @@ impl Schedule {
     /// started work continues.
     pub fn over(&self, jobs: Jobs, old_of: &[Option<u32>]) -> (Self, Vec<ScheduleAction>) {
         let old = |task: usize| old_of.get(task).copied().flatten();
-        let count = |counts: &[u32], task: usize| old(task).and_then(|old| counts.get(old as usize).copied());
-        let carried = |counts: &[u32]| {
-            let tasks = 0..jobs.all().len();
-            tasks.map(|task| count(counts, task).unwrap_or(0)).collect()
-        };
         let begun = |phase: &Phase| matches!(phase, Phase::Running | Phase::Resting | Phase::Review);
-        let phase = |(task, job): (usize, &Job)| {
-            let carried = old(task).and_then(|old| self.phase(old)).filter(begun);
-            carried.unwrap_or_else(|| first_phase_of(job))
+        let carried = |(task, job): (usize, &Job)| {
+            let earlier = old(task).and_then(|old| self.progress.get(old as usize));
+            TaskProgress {
+                phase: earlier
+                    .map(|earlier| earlier.phase)
+                    .filter(begun)
+                    .unwrap_or_else(|| first_phase_of(job)),
+                ..earlier.copied().unwrap_or(TaskProgress::at(Phase::Waiting))
+            }
         };
         let was_in_doubt = |task: &u32| old(*task as usize).is_some_and(|old| self.in_doubt.contains(&old));
         let mut schedule = Schedule {
             queue: Queue::new(&jobs),
             in_doubt: (0..jobs.all().len() as u32).filter(was_in_doubt).collect(),
-            attempts: carried(&self.attempts),
-            n_deferred: carried(&self.n_deferred),
-            phases: jobs.all().iter().enumerate().map(phase).collect(),
+            progress: jobs.all().iter().enumerate().map(carried).collect(),
             jobs,
-            n_running: 0,
-            n_resting: 0,
-            n_review: 0,
+            counts: PhaseCounts::default(),
             runs_alone: false,
             ..*self
         };
@@ -329,20 +354,20 @@ impl Schedule {
     /// Rebuilds the counts from the phases, and starts tasks.
     fn take_stock(&mut self) -> Vec<ScheduleAction> {
         for task in self.tasks() {
-            match self.phases[task as usize] {
+            let phase = self.progress[task as usize].phase;
+            if let Some(count) = self.counts.of(phase) {
+                *count += 1;
+            }
+            let job = &self.jobs.all()[task as usize];
+            match phase {
                 Phase::Running => {
-                    self.n_running += 1;
-                    self.runs_alone |= self.jobs.all()[task as usize].is_alone;
+                    self.runs_alone |= job.is_alone;
                     self.queue.hold_for(&self.jobs, task);
                 }
-                Phase::Resting => self.n_resting += 1,
-                Phase::Review => {
-                    self.n_review += 1;
-                    if !self.jobs.all()[task as usize].needs_review {
-                        self.in_doubt.insert(task);
-                    }
+                Phase::Review if !job.needs_review => {
+                    self.in_doubt.insert(task);
                 }
-                Phase::Waiting | Phase::Over(_) => {}
+                _ => {}
             }
             let is_satisfied = self.is_satisfied(task);
             self.queue.set_satisfied(&self.jobs, task, is_satisfied);
@@ -392,12 +417,14 @@ impl Schedule {
 
     /// Returns the phase of a task.
     pub fn phase(&self, task: u32) -> Option<Phase> {
-        self.phases.get(task as usize).copied()
+        self.progress.get(task as usize).map(|progress| progress.phase)
     }
 
     /// Returns how many attempts of a task were started in this run.
     pub fn attempts(&self, task: u32) -> u32 {
-        self.attempts.get(task as usize).copied().unwrap_or(0)
+        self.progress
+            .get(task as usize)
+            .map_or(0, |progress| progress.n_attempts)
     }
 
     /// Returns the tasks of the run.
@@ -412,14 +439,14 @@ impl Schedule {
 
     /// Returns the status of the run.
     pub fn status(&self) -> ScheduleStatus {
-        let is_resting = self.n_resting > 0 && self.stop.is_none();
+        let is_resting = self.counts.resting > 0 && self.stop.is_none();
         match self.stop {
-            _ if self.n_running > 0 || is_resting => ScheduleStatus::Busy,
+            _ if self.counts.running > 0 || is_resting => ScheduleStatus::Busy,
             // The reason to stop came too late: nothing is left.
             Some(_) if !self.tasks().any(|task| self.is_left_over(task)) => ScheduleStatus::Finished,
             Some(stop) => ScheduleStatus::Stopped(stop),
             None if !self.queue.is_empty() && self.is_paused => ScheduleStatus::Paused,
-            None if self.n_review > 0 => ScheduleStatus::AwaitsReview,
+            None if self.counts.review > 0 => ScheduleStatus::AwaitsReview,
             None if !self.tasks().any(|task| self.is_left_over(task)) => ScheduleStatus::Finished,
             None if self.is_full() => ScheduleStatus::Stopped(Stop::MaxTasks),
             None => ScheduleStatus::Stuck,
@@ -427,16 +454,16 @@ impl Schedule {
     }
 
     fn is_left_over(&self, task: u32) -> bool {
-        let is_settled = matches!(self.phases[task as usize], Phase::Over(state) if state != State::Failed);
+        let is_settled = matches!(self.progress[task as usize].phase, Phase::Over(state) if state != State::Failed);
         self.jobs.all()[task as usize].is_wanted && !is_settled
     }
 
     fn tasks(&self) -> impl Iterator<Item = u32> + use<> {
-        0..self.phases.len() as u32
+        0..self.progress.len() as u32
     }
 
     fn is_satisfied(&self, task: u32) -> bool {
-        match self.phases[task as usize] {
+        match self.progress[task as usize].phase {
             Phase::Over(State::Done) => true,
             Phase::Over(State::Skipped) => self.policy.skipped_satisfies,
             _ => false,
@@ -444,22 +471,19 @@ impl Schedule {
     }
 
     fn offer(&mut self, task: u32) {
-        if self.phases[task as usize] == Phase::Waiting && self.jobs.all()[task as usize].is_wanted {
+        if self.progress[task as usize].phase == Phase::Waiting && self.jobs.all()[task as usize].is_wanted {
             self.queue.offer(&self.jobs, task);
         }
     }
 
-    /// Moves a task to a phase, and its dependents with it.
+    /// Moves a task to a phase, and offers the dependents that it frees.
     fn enter(&mut self, task: u32, phase: Phase) {
-        let old = std::mem::replace(&mut self.phases[task as usize], phase);
-        for (at, change) in [(old, false), (phase, true)] {
-            let count = match at {
-                Phase::Running => &mut self.n_running,
-                Phase::Resting => &mut self.n_resting,
-                Phase::Review => &mut self.n_review,
-                Phase::Waiting | Phase::Over(_) => continue,
-            };
-            *count = if change { *count + 1 } else { *count - 1 };
+        let old = std::mem::replace(&mut self.progress[task as usize].phase, phase);
+        if let Some(count) = self.counts.of(old) {
+            *count -= 1;
+        }
+        if let Some(count) = self.counts.of(phase) {
+            *count += 1;
         }
         self.in_doubt.remove(&task);
         if old == Phase::Running {
@@ -498,8 +522,12 @@ impl Schedule {
         if self.phase(task) != Some(Phase::Running) {
             return false;
         }
-        let attempt = self.attempts[task as usize];
-        let n_counted = attempt - self.n_deferred[task as usize];
+        let TaskProgress {
+            n_attempts: attempt,
+            n_deferred,
+            ..
+        } = self.progress[task as usize];
+        let n_counted = attempt - n_deferred;
         if may_retry && n_counted < self.jobs.all()[task as usize].max_attempts && self.stop.is_none() {
             self.enter(task, Phase::Resting);
             actions.push(ScheduleAction::Rest { task, attempt });
@@ -533,8 +561,9 @@ impl Schedule {
         if self.phase(task) != Some(Phase::Running) {
             return false;
         }
-        let attempt = self.attempts[task as usize];
-        self.n_deferred[task as usize] += 1;
+        let progress = &mut self.progress[task as usize];
+        progress.n_deferred += 1;
+        let attempt = progress.n_attempts;
         self.enter(task, Phase::Resting);
         actions.push(ScheduleAction::Rest { task, attempt });
         true
@@ -548,7 +577,7 @@ impl Schedule {
         self.skip_waiting(later, failed, actions);
         let mut behind = Vec::new();
         let Ok(()) = self.jobs.dependents().each_behind([failed as usize], |task| {
-            let is_waiting = self.phases[task] == Phase::Waiting;
+            let is_waiting = self.progress[task].phase == Phase::Waiting;
             behind.extend(is_waiting.then_some(task as u32));
             Ok::<bool, std::convert::Infallible>(is_waiting)
         });
@@ -557,7 +586,7 @@ impl Schedule {
 
     fn skip_waiting(&mut self, tasks: Vec<u32>, because: u32, actions: &mut Vec<ScheduleAction>) {
         for task in tasks {
-            if self.phases[task as usize] == Phase::Waiting {
+            if self.progress[task as usize].phase == Phase::Waiting {
                 self.enter(task, Phase::Over(State::Skipped));
                 actions.push(ScheduleAction::Skip { task, because });
             }
@@ -589,7 +618,7 @@ impl Schedule {
         // Nothing has started since its wait began: its slot and its files are free, unless it would not be alone.
         let may_run = self.stop.is_none() && !self.is_paused && !self.runs_alone;
         let is_alone = self.jobs.all()[task as usize].is_alone;
-        let goes_first = self.policy.waits_for_resting && may_run && (!is_alone || self.n_running == 0);
+        let goes_first = self.policy.waits_for_resting && may_run && (!is_alone || self.counts.running == 0);
         if goes_first && self.queue.take_this(&self.jobs, task) {
             self.start(task, actions);
         }
@@ -600,7 +629,7 @@ impl Schedule {
         if self.phase(task).is_some() {
             self.enter(task, first_phase(to));
         }
-        (task as usize) < self.phases.len()
+        (task as usize) < self.progress.len()
     }
 
     /// Sets the reason to stop; the first one is kept.
@@ -610,16 +639,18 @@ impl Schedule {
 
     /// Starts as many tasks as possible.
     fn fill(&mut self, actions: &mut Vec<ScheduleAction>) {
-        if self.policy.waits_for_resting && (self.n_resting > 0 || !self.in_doubt.is_empty()) {
+        if self.policy.waits_for_resting && (self.counts.resting > 0 || !self.in_doubt.is_empty()) {
             return;
         }
-        while self.stop.is_none() && !self.is_paused && !self.runs_alone && self.n_running < self.n_slots() {
-            let (phases, attempts) = (&self.phases, &self.attempts);
+        while self.stop.is_none() && !self.is_paused && !self.runs_alone && self.counts.running < self.n_slots() {
+            let progress = &self.progress;
             let is_full = self.is_full();
             // Started tasks may be finished.
-            let may_begin =
-                |task: u32| phases[task as usize] == Phase::Waiting && (!is_full || attempts[task as usize] > 0);
-            let Some(task) = self.queue.take(&self.jobs, self.n_running == 0, may_begin) else {
+            let may_begin = |task: u32| {
+                let progress = progress[task as usize];
+                progress.phase == Phase::Waiting && (!is_full || progress.n_attempts > 0)
+            };
+            let Some(task) = self.queue.take(&self.jobs, self.counts.running == 0, may_begin) else {
                 return;
             };
             self.start(task, actions);
@@ -629,15 +660,13 @@ impl Schedule {
     /// Starts an attempt at a task that already has its files.
     fn start(&mut self, task: u32, actions: &mut Vec<ScheduleAction>) {
         self.runs_alone = self.jobs.all()[task as usize].is_alone;
-        let attempt = &mut self.attempts[task as usize];
-        *attempt += 1;
-        self.n_begun += u32::from(*attempt == 1);
-        actions.push(ScheduleAction::Start {
-            task,
-            attempt: *attempt,
-        });
-        self.phases[task as usize] = Phase::Running;
-        self.n_running += 1;
+        let progress = &mut self.progress[task as usize];
+        progress.phase = Phase::Running;
+        progress.n_attempts += 1;
+        let attempt = progress.n_attempts;
+        self.n_begun += u32::from(attempt == 1);
+        self.counts.running += 1;
+        actions.push(ScheduleAction::Start { task, attempt });
     }
 
     fn is_full(&self) -> bool {

@@ -9,7 +9,6 @@ use super::{FileUse, Job, Jobs};
 pub(super) struct Queue {
     /// How many dependencies of each task are not satisfied.
     n_open: Vec<u32>,
-    /// Whether each task counts as satisfied.
     is_satisfied: Vec<bool>,
     /// The existing stages, ascending.
     stages: Vec<u32>,

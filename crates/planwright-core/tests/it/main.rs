@@ -23,6 +23,7 @@ mod derive;
 mod documents;
 mod edit_laws;
 mod edits;
+mod embedded_originals;
 mod fixtures;
 mod fuzz;
 mod generate;

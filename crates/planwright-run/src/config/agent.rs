@@ -16,7 +16,7 @@ pub enum Channel {
     Argument,
 }
 
-pub const CHANNELS: &[&str] = &["stdin", "file", "argument"];
+pub(crate) const CHANNELS: &[&str] = &["stdin", "file", "argument"];
 
 impl Channel {
     const ALL: [Channel; 3] = [Channel::Stdin, Channel::File, Channel::Argument];
@@ -52,7 +52,7 @@ pub enum OutputFormat {
     Plain,
 }
 
-pub const FORMATS: &[&str] = &[
+pub(crate) const FORMATS: &[&str] = &[
     "claude-stream-json",
     "codex-json",
     "gemini-stream-json",
@@ -153,7 +153,7 @@ impl Agent {
         words
     }
 
-    pub fn resuming(&self, session: &str) -> Vec<OsString> {
+    pub(crate) fn resuming(&self, session: &str) -> Vec<OsString> {
         let words = self.resume.iter().map(|word| word.replace("{session}", session));
         // A session id from an agent must not be read as an option.
         let is_name = !session.is_empty() && !session.starts_with('-') && !session.contains('\0');
@@ -161,7 +161,7 @@ impl Agent {
     }
 
     /// Returns whether an argument begins with the name of the task, and the name looks like an option.
-    pub fn takes_for_option(&self, task: &str) -> bool {
+    pub(crate) fn takes_for_option(&self, task: &str) -> bool {
         let begins = |word: &String| {
             let first = placeholders(word).next();
             first.is_some_and(|found| found.name == "task" && !found.is_escaped && found.at.0 == 0)
@@ -170,7 +170,6 @@ impl Agent {
     }
 }
 
-/// The names of placeholders.
 pub const PLACEHOLDERS: &[&str] = &["prompt_file", "result_file", "task", "folder", "prompt"];
 
 #[derive(Debug, PartialEq, Eq)]

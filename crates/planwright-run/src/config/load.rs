@@ -10,7 +10,7 @@ use super::{ConfigFlag, ConfigLevel, ConfigSource, Configuration, SourceKind, as
 use crate::layout::CONFIG_FILE;
 use crate::store;
 
-pub const MAX_CONFIG_BYTES: usize = 1 << 20;
+pub(crate) const MAX_CONFIG_BYTES: usize = 1 << 20;
 
 /// The inputs of a configuration other than the project's file.
 #[derive(Clone, Debug, Default)]

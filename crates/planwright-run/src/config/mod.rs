@@ -20,11 +20,11 @@ mod read;
 mod setting;
 mod value;
 
-pub use agent::{Agent, CHANNELS, Channel, CommandValues, FORMATS, OutputFormat, PLACEHOLDERS};
+pub use agent::{Agent, Channel, CommandValues, OutputFormat, PLACEHOLDERS};
 pub(crate) use agents::chain_of;
 pub use assemble::{ConfigFlag, assemble};
 pub use frozen::thaw;
-pub use load::{ConfigInputs, MAX_CONFIG_BYTES, load};
+pub use load::{ConfigInputs, load};
 pub use setting::{Command, ConfigLevel, quoted};
 
 use std::collections::BTreeMap;
@@ -166,7 +166,6 @@ pub struct LandingConfig {
 pub struct BudgetConfig {
     /// The budget of a run, kept when it is resumed.
     pub run: Budget,
-    /// The budget of each task.
     pub task: Budget,
 }
 

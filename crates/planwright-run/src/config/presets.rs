@@ -172,7 +172,7 @@ pub fn preset(name: &str) -> Option<&'static Preset> {
 
 impl Agent {
     /// Returns its arguments with its own sandbox off, because that cannot start inside a fence.
-    pub fn without_sandbox(&self, words: Vec<OsString>) -> Vec<OsString> {
+    pub(crate) fn without_sandbox(&self, words: Vec<OsString>) -> Vec<OsString> {
         let Some(option) = preset(self.known_as()).and_then(|preset| preset.sandbox) else {
             return words;
         };

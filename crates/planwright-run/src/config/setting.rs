@@ -28,7 +28,7 @@ impl Command {
         command
     }
 
-    pub fn is_unfenced(&self) -> bool {
+    pub(crate) fn is_unfenced(&self) -> bool {
         matches!(self, Command::Unfenced(_))
     }
 

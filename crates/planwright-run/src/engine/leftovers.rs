@@ -320,7 +320,6 @@ pub(super) fn lands_on(root: &Path, branch: &str, own: &str) -> bool {
     others.any(|run| live_branch(&run).as_deref() == Some(branch))
 }
 
-/// Returns the branch of an active run.
 fn live_branch(run: &SeenRun) -> Option<String> {
     run.live(&DiskFiles)?;
     Some(run.state(&DiskFiles).ok()?.settings.fixed?.branch)

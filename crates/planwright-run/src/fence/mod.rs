@@ -29,7 +29,7 @@ pub use temporary::TemporaryFolders;
 use crate::config::{FenceMode, RunConfig};
 
 /// The oldest version of Landlock that can prevent truncation of files.
-pub const OLDEST_ABI: u32 = 3;
+pub(crate) const OLDEST_ABI: u32 = 3;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Support {
@@ -194,7 +194,10 @@ impl Fence {
     }
 
     /// Creates the agent's private folder among its temporary files. Returns a variable for its environment.
-    pub fn private_home(&self, environment: &[(OsString, OsString)]) -> io::Result<Option<(OsString, OsString)>> {
+    pub(crate) fn private_home(
+        &self,
+        environment: &[(OsString, OsString)],
+    ) -> io::Result<Option<(OsString, OsString)>> {
         match &self.temporary {
             Some(temporary) => private_home::make(&self.agent, environment, temporary),
             None => Ok(None),

@@ -345,7 +345,7 @@ fn is_file_or_device(metadata: &Metadata) -> bool {
 }
 
 /// Writes a file of planwright's own, and replaces its content. Follows no link.
-pub fn write_own(path: &Path, bytes: &[u8]) -> io::Result<()> {
+pub(crate) fn write_own(path: &Path, bytes: &[u8]) -> io::Result<()> {
     open_own(path, OpenOwn::Emptied)?.write_all(bytes)
 }
 

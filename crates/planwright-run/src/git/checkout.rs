@@ -109,7 +109,7 @@ impl TaskCheckout {
     }
 
     /// Checks that the folder is the original one.
-    pub fn require_identity(&self) -> Result<(), GitError> {
+    pub(crate) fn require_identity(&self) -> Result<(), GitError> {
         match FolderIdentity::of(&self.folder) {
             Some(found) if found == self.identity => Ok(()),
             _ => Err(GitError::LostCheckout(self.folder.clone())),
@@ -146,7 +146,7 @@ impl Checkouts {
 
     /// Replaces paths in the checkouts of tasks by those in the repository: the folder is removed when the work has landed, and differs on
     /// every machine.
-    pub fn without_folders(&self, text: &str) -> String {
+    pub(crate) fn without_folders(&self, text: &str) -> String {
         let Some(prefix) = self.folder.join(TASKS).to_str().map(|tasks| format!("{tasks}/")) else {
             return text.to_owned();
         };
@@ -203,7 +203,7 @@ impl Checkouts {
 
     /// Prepares a checkout for another attempt. A killed git of the last one may have left locks. If its git directory is missing, or
     /// points elsewhere, it gets a new one: the next agent would commit to another repository.
-    pub fn reopen(&self, checkout: &TaskCheckout) -> Result<(), GitError> {
+    pub(crate) fn reopen(&self, checkout: &TaskCheckout) -> Result<(), GitError> {
         checkout.require_identity()?;
         remove_special_files(&checkout.folder);
         let git_dir = checkout.folder.join(".git");
@@ -219,7 +219,7 @@ impl Checkouts {
     }
 
     /// Removes settings and hooks from a kept checkout: a person who uses git in it would execute them.
-    pub fn disarm(&self, checkout: &TaskCheckout) -> Result<(), GitError> {
+    pub(crate) fn disarm(&self, checkout: &TaskCheckout) -> Result<(), GitError> {
         checkout.require_identity()?;
         let git_dir = checkout.folder.join(".git");
         match is_own_git_dir(&git_dir) {
@@ -240,7 +240,7 @@ impl Checkouts {
     }
 
     /// Records which files below some paths were copied into a new checkout: files that an agent adds there are its own work.
-    pub fn remember_copied(&self, checkout: &TaskCheckout, paths: &[String]) -> Result<(), GitError> {
+    pub(crate) fn remember_copied(&self, checkout: &TaskCheckout, paths: &[String]) -> Result<(), GitError> {
         if paths.is_empty() {
             return Ok(());
         }
@@ -284,7 +284,11 @@ impl Checkouts {
     }
 
     /// Records the tree of a prepared checkout: files made by the preparation are not an agent's work.
-    pub fn remember_prepared(&self, checkout: &TaskCheckout, is_own: &dyn Fn(&str) -> bool) -> Result<(), GitError> {
+    pub(crate) fn remember_prepared(
+        &self,
+        checkout: &TaskCheckout,
+        is_own: &dyn Fn(&str) -> bool,
+    ) -> Result<(), GitError> {
         let tree = self.tree_of(checkout, is_own, &[])?;
         write(&self.prepared_file(checkout), tree.as_bytes())
     }
@@ -314,7 +318,7 @@ impl Checkouts {
     }
 
     /// Removes the checkouts that are not in `known`: a run was killed while it created them, and no agent ever worked there.
-    pub fn remove_unknown(&self, known: &[&Path]) {
+    pub(crate) fn remove_unknown(&self, known: &[&Path]) {
         let names: Vec<String> = known.iter().map(|folder| name_of(folder)).collect();
         let is_known = |name: &str| {
             let mut rests = names.iter().filter_map(|known| name.strip_prefix(known.as_str()));
@@ -329,7 +333,7 @@ impl Checkouts {
     }
 
     /// Removes the folder of the run if it holds no checkout any more. Returns whether it was removed.
-    pub fn remove_if_empty(&self) -> Result<bool, GitError> {
+    pub(crate) fn remove_if_empty(&self) -> Result<bool, GitError> {
         let mut left = fs::read_dir(self.folder.join(TASKS)).into_iter().flatten();
         if left.next().is_some() {
             return Ok(false);

@@ -73,7 +73,7 @@ const SET: &[(&str, &str)] = &[
 ];
 
 /// Returns whether a variable would point a git that inherits it to another repository, index or configuration.
-pub fn is_repository_variable(name: &OsStr) -> bool {
+pub(crate) fn is_repository_variable(name: &OsStr) -> bool {
     let name = name.to_string_lossy();
     let is_configuration = name.starts_with("GIT_CONFIG_KEY_") || name.starts_with("GIT_CONFIG_VALUE_");
     is_configuration

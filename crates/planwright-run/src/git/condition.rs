@@ -8,7 +8,7 @@ use super::repository::Repository;
 
 impl Repository {
     /// Returns the version of git, as its first two numbers; none if unknown.
-    pub fn git_version(&self) -> Result<Option<(u32, u32)>, GitError> {
+    pub(crate) fn git_version(&self) -> Result<Option<(u32, u32)>, GitError> {
         let output = line_of(&self.place.git(&["version"]).output()?);
         let mut numbers = output.split(' ').nth(2).unwrap_or_default().split('.').map(str::parse);
         match (numbers.next(), numbers.next()) {
@@ -31,7 +31,7 @@ impl Repository {
     }
 
     /// Returns the submodules of the checked-out commit that have files in the user's checkout.
-    pub fn checked_out_submodules(&self) -> Result<Vec<String>, GitError> {
+    pub(crate) fn checked_out_submodules(&self) -> Result<Vec<String>, GitError> {
         if !self.toplevel().join(".gitmodules").exists() {
             return Ok(Vec::new());
         }
@@ -46,7 +46,7 @@ impl Repository {
     }
 
     /// Returns whether the repository is a partial clone that lacks objects of the checked-out commit.
-    pub fn lacks_objects(&self) -> Result<bool, GitError> {
+    pub(crate) fn lacks_objects(&self) -> Result<bool, GitError> {
         let pattern = r"^(extensions\.partialclone|remote\..*\.promisor)$";
         if self.place.git(&["config", "--get-regexp", pattern]).line()?.is_none() {
             return Ok(false);

@@ -217,7 +217,7 @@ impl Repository {
     }
 
     /// Returns the ids of all commits of one commit that another one lacks.
-    pub fn ids_beyond(&self, tip: &str, head: &str) -> Result<Vec<String>, GitError> {
+    pub(crate) fn ids_beyond(&self, tip: &str, head: &str) -> Result<Vec<String>, GitError> {
         require_id(tip)?;
         require_id(head)?;
         let output = self.place.git(&["rev-list", tip, "--not", head]).output()?;

@@ -36,7 +36,7 @@ mod worktrees;
 
 pub use candidate::{Candidate, SnapshotRequest};
 pub use checkout::{Checkouts, FolderIdentity, TaskCheckout};
-pub use command::is_repository_variable;
+pub(crate) use command::is_repository_variable;
 pub use diffstat::Diffstat;
 pub use error::GitError;
 pub use land::{LandMode, LandRequest, LandingCommit, message_of_uncommitted};
@@ -46,7 +46,7 @@ pub use own_git_dir::FrozenSettings;
 pub use pool::{CheckoutSlot, Pool, PreparedSlot};
 pub use refs::OwnRef;
 pub use replay::{Replay, ReplayConflict};
-pub use repository::{MAX_DIRT, Repository, commit_at};
+pub use repository::{Repository, commit_at};
 pub use snapshot::Snapshot;
 pub use target::{BranchStart, TargetBranch};
 pub use unfinished_move::UndoneMove;

@@ -77,7 +77,7 @@ impl Pool {
     }
 
     /// Removes the locks that a killed git left in slots that no process uses.
-    pub fn remove_stale_locks(&self) {
+    pub(crate) fn remove_stale_locks(&self) {
         for number in 1..=MAX_SLOTS {
             let folder = self.folder.join(number.to_string());
             let git_dir = folder.join("git");
@@ -140,7 +140,7 @@ impl CheckoutSlot {
         self.folder.join("tree")
     }
 
-    pub fn record_of_copies(&self) -> PathBuf {
+    pub(crate) fn record_of_copies(&self) -> PathBuf {
         self.folder.join("copies")
     }
 
@@ -178,7 +178,7 @@ impl CheckoutSlot {
     }
 
     /// Creates the slot again if the folder of its commands is not the original one.
-    pub fn require_own(&self) -> Result<(), GitError> {
+    pub(crate) fn require_own(&self) -> Result<(), GitError> {
         self.require_whole()?;
         match self.is_own_tree() {
             true => Ok(()),

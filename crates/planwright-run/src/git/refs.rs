@@ -55,7 +55,7 @@ impl Repository {
     }
 
     /// Removes the locks of the refs named after a run, which a killed git left. No git of the run may be active.
-    pub fn remove_locks_of(&self, run: &str) {
+    pub(crate) fn remove_locks_of(&self, run: &str) {
         let own = self.common_folder().join(OWN);
         for kind in fs::read_dir(own).into_iter().flatten().flatten() {
             let _ = fs::remove_file(kind.path().join(format!("{run}.lock")));

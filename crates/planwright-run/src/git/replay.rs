@@ -70,7 +70,7 @@ impl Repository {
 
     /// Returns the files of a tree in which a conflict is not resolved: markers with a label remain, or the separators of the tree `laid`
     /// in which the conflict was written, or the name has a label.
-    pub fn unresolved(
+    pub(crate) fn unresolved(
         &self,
         tree: &str,
         laid: &str,
@@ -152,7 +152,7 @@ impl Repository {
             .run()
     }
 
-    pub fn has_path(&self, tree: &str, path: &str) -> Result<bool, GitError> {
+    pub(crate) fn has_path(&self, tree: &str, path: &str) -> Result<bool, GitError> {
         require_id(tree)?;
         let answer = self
             .place

@@ -21,7 +21,7 @@ pub(super) const LIST_IGNORED: &[&str] = &[
 ];
 
 /// The largest number of paths that [`Repository::dirt`] returns.
-pub const MAX_DIRT: usize = 1000;
+pub(crate) const MAX_DIRT: usize = 1000;
 
 /// The committer if the user has not configured one.
 const FALLBACK_NAME: &str = "planwright";
@@ -123,7 +123,7 @@ impl Repository {
     }
 
     /// Returns the paths that git ignores below a folder, relative to it; a folder that is ignored as a whole ends in `/`.
-    pub fn ignored_below(&self, folder: &Path) -> Result<Vec<String>, GitError> {
+    pub(crate) fn ignored_below(&self, folder: &Path) -> Result<Vec<String>, GitError> {
         let place = GitLocation::at(folder);
         Ok(parts(&place.git(LIST_IGNORED).output()?).map(text_of).collect())
     }

@@ -105,7 +105,7 @@ impl TargetBranch {
     }
 
     /// Removes a branch that a run created and that has no commits of its own.
-    pub fn remove_at(&self, commit: &str) -> Result<(), GitError> {
+    pub(crate) fn remove_at(&self, commit: &str) -> Result<(), GitError> {
         require_id(commit)?;
         let reference = format!("refs/heads/{}", self.name);
         let words = ["update-ref", "-d", "--no-deref", &reference, commit];
@@ -234,7 +234,7 @@ impl TargetBranch {
 
 impl Repository {
     /// Returns the user's checkout in which a branch is checked out; worktrees below `holders` only hold branches.
-    pub fn worktree_of(&self, name: &str, holders: &Path) -> Result<Option<PathBuf>, GitError> {
+    pub(crate) fn worktree_of(&self, name: &str, holders: &Path) -> Result<Option<PathBuf>, GitError> {
         let holders = holders.canonicalize().unwrap_or_else(|_| holders.to_owned());
         let is_user = |listed: &super::ListedWorktree| {
             listed.branch.as_deref() == Some(name) && !listed.path.starts_with(&holders)
@@ -243,7 +243,7 @@ impl Repository {
     }
 
     /// Returns the branches that worktrees below a folder hold.
-    pub fn held_branches(&self, holders: &Path) -> Result<Vec<String>, GitError> {
+    pub(crate) fn held_branches(&self, holders: &Path) -> Result<Vec<String>, GitError> {
         let holders = holders.canonicalize().unwrap_or_else(|_| holders.to_owned());
         let held = list(self)?
             .into_iter()

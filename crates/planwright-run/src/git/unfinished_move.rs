@@ -174,7 +174,7 @@ impl Repository {
         Ok(undone)
     }
 
-    pub fn has_commit(&self, commit: &str) -> Result<bool, GitError> {
+    pub(crate) fn has_commit(&self, commit: &str) -> Result<bool, GitError> {
         let call = self.place.git(&["cat-file", "-e"]).arg(format!("{commit}^{{commit}}"));
         let answer = call.answer()?;
         match answer.code {

@@ -31,7 +31,6 @@ pub struct JournalHeader {
     pub id: Option<String>,
 }
 
-/// A parsed journal.
 #[derive(Clone, Debug)]
 pub(crate) struct JournalScan {
     /// The version of its format.
@@ -91,7 +90,6 @@ pub(crate) fn add_record<E>(lines: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>
     Ok(())
 }
 
-/// Returns the first line of a journal.
 pub(crate) fn header_line(header: &JournalHeader) -> serde_json::Result<String> {
     let json = serde_json::to_string(header)?;
     Ok(format!("{MAGIC}{VERSION} {}", record_line(&json)))

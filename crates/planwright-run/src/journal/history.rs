@@ -375,7 +375,6 @@ impl PastChange {
 }
 
 impl TextChange {
-    /// Returns the change from one text to another.
     pub fn between(before: &str, after: &str) -> Self {
         let hunks = hunks::hunks(before, after);
         TextChange {
@@ -388,7 +387,7 @@ impl TextChange {
 
     /// Returns the text without the change, if only other places of it were edited since; none if the places of the change were edited, or
     /// are ambiguous.
-    pub fn revert_around_edits(&self, text: &str) -> Option<String> {
+    pub(crate) fn revert_around_edits(&self, text: &str) -> Option<String> {
         hunks::revert_around(text, &self.hunks, &self.around)
     }
 

@@ -5,7 +5,6 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-/// A record as parsed from its line.
 #[derive(Deserialize)]
 pub(crate) struct RecordLine<'a> {
     pub(crate) seq: u64,
@@ -29,7 +28,6 @@ struct OwnLine<'a, Body: ?Sized> {
 /// A record of a kind that this version does not know.
 #[derive(Clone, Debug)]
 pub struct UnknownRecord {
-    /// The kind.
     pub kind: String,
     /// The record, as JSON.
     pub body: Box<RawValue>,

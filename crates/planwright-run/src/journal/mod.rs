@@ -184,7 +184,6 @@ impl<'f> Journal<'f> {
         Ok(journal)
     }
 
-    /// Returns the recorded history.
     pub(crate) fn history(&self) -> &History {
         &self.history
     }
@@ -201,7 +200,6 @@ impl<'f> Journal<'f> {
         }
     }
 
-    /// Returns the notices for the user.
     pub(crate) fn into_notices(self) -> Vec<JournalRepair> {
         self.notices
     }

@@ -16,7 +16,6 @@ pub struct JournalRecord {
     pub kind: JournalEvent,
 }
 
-/// The events of a plan.
 #[derive(Clone, Debug)]
 pub enum JournalEvent {
     /// A change of the plan through planwright. With a new text it is an intention, durable before the file is touched, until one
@@ -45,7 +44,6 @@ pub enum JournalEvent {
     Other(UnknownRecord),
 }
 
-/// A change of a plan.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChangeRecord {
     pub verb: String,
@@ -86,7 +84,6 @@ pub struct ChangeRecord {
     /// The states that the plan file cannot store. They are valid if the text has landed, or there is none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub states: Vec<StateChange>,
-    /// The change that it undoes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub undoes: Option<u64>,
     /// How the tasks were verified before they became done, task by task.
@@ -159,7 +156,6 @@ pub struct Receipt {
     pub is_setup: bool,
 }
 
-/// A change of a text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TextChange {
     pub before: Digest,
@@ -223,7 +219,6 @@ pub struct PathChangeRecord {
 /// The start of a plan's move to another path.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlanMoveRecord {
-    /// The verb that moves it.
     pub verb: String,
     /// The new path, from the root of the workspace.
     pub to: String,

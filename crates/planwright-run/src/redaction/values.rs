@@ -87,7 +87,6 @@ fn forms(value: &str) -> Vec<Vec<u8>> {
     forms
 }
 
-/// Escapes a text for a JSON string.
 pub(super) fn json_escaped(text: &str) -> String {
     let quoted = serde_json::Value::from(text).to_string();
     let inner = quoted.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));

@@ -142,7 +142,6 @@ impl PendingChange<'_> {
     }
 }
 
-/// Returns the transitions of tasks by one request.
 fn steps_of(plan: &Plan, made: &RequestResult) -> Vec<TaskTransition> {
     let name_of = |ix: usize| plan.task_name(ix).into_owned();
     // A further skip cause is no move.

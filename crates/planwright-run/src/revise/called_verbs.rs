@@ -150,7 +150,6 @@ pub(crate) fn next_record(path: &Path, plan: &Plan) -> u64 {
     history(file).map_or(0, |history| history.next_seq())
 }
 
-/// A move of a task by a verb.
 #[derive(Debug)]
 struct CalledMove {
     verb: String,
@@ -204,7 +203,6 @@ impl CalledVerbs {
         called
     }
 
-    /// Returns the last verb that moved a task, and its new state.
     pub(crate) fn last_move(&self, task: &str) -> Option<(&str, State)> {
         self.moves.get(task).map(|moved| (moved.verb.as_str(), moved.to))
     }

@@ -11,26 +11,27 @@ use crate::store::{CreateError, LoadError, StoreError, UpdateError};
 /// Why nothing was changed.
 #[derive(Debug)]
 pub enum ReviseError {
-    /// The plan has no such task.
     NoSuchTask {
         name: String,
         /// The names of the plan's tasks; empty in a batch.
         known: Vec<String>,
     },
     /// No task has the name, and the text has syntax errors, so that the task may be in a part that cannot be read.
-    DoubtfulPlan { name: String },
+    DoubtfulPlan {
+        name: String,
+    },
     /// The name is ambiguous.
     SeveralTasks {
         name: String,
         /// The lines in which the tasks begin.
         lines: Vec<usize>,
     },
-    /// No task is ready.
     NothingReady,
-    /// There is no change to undo.
     NothingToUndo,
     /// The last change belongs to an active run of the plan.
-    UndoDuringRun { pid: u32 },
+    UndoDuringRun {
+        pid: u32,
+    },
     /// A run works on the task, and knows its attempt by the name of the task.
     EditDuringRun {
         task: String,
@@ -45,7 +46,6 @@ pub enum ReviseError {
     },
     /// The file has changed since the editor was opened.
     ChangedMeanwhile,
-    /// A gate is closed.
     Closed(ClosedGate),
     /// The task is held by another owner.
     NotTheirs {
@@ -56,8 +56,10 @@ pub enum ReviseError {
     /// The core refused the change.
     Problem(Problem),
     /// A place in this text prevents the change. The text is the plan's, or the result of earlier edits.
-    ProblemInText { problem: Problem, source: SourceText },
-    /// The store returned an error.
+    ProblemInText {
+        problem: Problem,
+        source: SourceText,
+    },
     Store(StoreError),
     /// A new file could not be created.
     Created(CreateError),

@@ -49,16 +49,13 @@ pub struct ChangeTarget<'a> {
     pub dry: bool,
 }
 
-/// The tasks of a verb.
 #[derive(Clone, Copy, Debug)]
 pub enum TaskSelector<'a> {
-    /// Those with these names.
     Named(&'a [String]),
     /// The next ready ones, at most this many.
     Next(usize),
 }
 
-/// A state transition of one task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TaskTransition {
     pub task: String,
@@ -77,11 +74,9 @@ pub struct RevisedPlan {
     /// The plan after the change, with the states that only the journal holds. Its spans refer to [`Inspection::source`], which may be the
     /// text before: then names, titles and dependencies are the same in both.
     pub after: Inspection,
-    /// The transitions of tasks.
     pub steps: Vec<TaskTransition>,
     /// The transition of the whole plan, if requested.
     pub plan_step: Option<PlanMove>,
-    /// Its record in the journal.
     pub record: ChangeRecord,
     /// The number of the record in the journal; none if nothing was written.
     pub change: Option<u64>,
@@ -125,7 +120,6 @@ pub fn transition_plan(
     })
 }
 
-/// Returns the task with a name.
 pub fn task_named(plan: &Plan, name: &str) -> Result<usize, ReviseError> {
     let tasks = 0..plan.tasks().len();
     let same: Vec<usize> = tasks.filter(|&ix| plan.task_name(ix) == name).collect();

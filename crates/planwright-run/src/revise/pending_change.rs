@@ -301,7 +301,6 @@ pub(super) fn located(problem: Problem, source: &SourceText) -> ReviseError {
     }
 }
 
-/// A prepared change.
 pub(super) struct DraftedChange {
     pub(super) revised: RevisedPlan,
     pub(super) is_idle: bool,

@@ -44,7 +44,6 @@ fn names_missing_plan(file: &Path, pointer: &dyn PlanPointer) -> bool {
     target.is_some_and(|target| !file.with_file_name(target).exists())
 }
 
-/// Returns the pointer file for a plan at a path.
 fn pointer_of(path: &Path, pointer: &dyn PlanPointer) -> Option<PathBuf> {
     let absolute = std::fs::canonicalize(path).ok()?;
     let relative = pointer.file(&slashed(&absolute))?;

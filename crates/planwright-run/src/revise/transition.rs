@@ -84,7 +84,6 @@ pub fn preview_change<'a>(
 pub struct PreviewedChange<'a>(Revision<'a>);
 
 impl PreviewedChange<'_> {
-    /// Returns the plan after the change.
     pub fn plan(&self) -> Option<&LinkedPlan> {
         let (draft, _) = self.0.draft.as_ref()?;
         draft.revised.after.plan.as_ref()
@@ -104,7 +103,6 @@ impl PreviewedChange<'_> {
     }
 }
 
-/// Returns its name in the history.
 fn name_of<'c>(request: &VerbRequest<'_>, call: &VerbCall<'c>) -> &'c str {
     call.name.unwrap_or(request.verb.as_str())
 }

@@ -36,7 +36,6 @@ pub struct WrittenVersion {
     pub file: Option<PathBuf>,
 }
 
-/// The content of a new version.
 #[derive(Clone, Copy, Debug)]
 pub enum VersionContent<'r> {
     /// A planner's answer. Failed tasks are reopened.
@@ -45,7 +44,6 @@ pub enum VersionContent<'r> {
     More(&'r [String]),
 }
 
-/// A request for a new version.
 #[derive(Clone, Copy, Debug)]
 pub struct VersionRequest<'r> {
     pub matter: VersionContent<'r>,

@@ -154,7 +154,7 @@ fn order_of(id: &str) -> (String, u32) {
 }
 
 /// Returns the folder of a workspace's runs, which need not exist.
-pub fn runs_folder(root: &Path) -> PathBuf {
+pub(crate) fn runs_folder(root: &Path) -> PathBuf {
     root.join(STATE_FOLDER).join("runs")
 }
 

@@ -8,7 +8,7 @@ mod requests;
 mod seen;
 pub mod state;
 
-pub use layout::{AttemptPlace, RunPlace, list, runs_folder};
+pub use layout::{AttemptPlace, RunPlace, list};
 pub(crate) use live::holder_of_id;
 pub use live::{LiveRun, RunLock, holder, live_runs};
 pub use log::{LogFollower, ResumedLog, RunLog, header, records};

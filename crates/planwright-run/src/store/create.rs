@@ -10,7 +10,6 @@ use crate::files::{DiskFiles, Files};
 /// Why a file was not created.
 #[derive(Debug, thiserror::Error)]
 pub enum CreateError {
-    /// The path exists.
     #[error("`{}` is there already", .path.display())]
     Exists { path: PathBuf },
     /// The operating system returned an error.

@@ -59,7 +59,6 @@ pub enum StoreError {
     /// A program that takes no lock kept changing it.
     #[error("`{}` keeps being changed by another process; nothing was written", .path.display())]
     Changing { path: PathBuf },
-    /// The disk is full.
     #[error("there is no space left to write `{}`; it was not changed", .path.display())]
     Full {
         path: PathBuf,
@@ -87,7 +86,6 @@ pub enum StoreError {
         /// The new path, from the root of the workspace.
         to: String,
     },
-    /// The plan is a link.
     #[error("`{}` is a symbolic link to a plan; neither was changed", .path.display())]
     Link { path: PathBuf },
     /// A link in the new path leads out of the workspace.
@@ -229,7 +227,6 @@ pub enum UpdateError<E> {
     /// The caller's `prepare` refused the change.
     #[error("{0}")]
     Refused(E),
-    /// The store returned an error.
     #[error(transparent)]
     Store(#[from] StoreError),
 }

@@ -14,7 +14,6 @@ pub enum LoadError {
     /// The path does not exist.
     #[error("`{}` does not exist", .path.display())]
     Missing { path: PathBuf },
-    /// The path is a folder.
     #[error("`{}` is a folder, not a plan file", .path.display())]
     Directory { path: PathBuf },
     /// The path is a pipe, a socket or a device.
@@ -91,7 +90,6 @@ pub struct LoadedFile {
 /// How often a file that changes under the reader is read again.
 const MAX_TRIES: usize = 3;
 
-/// Reads a file.
 pub fn load(path: &Path) -> Result<LoadedFile, LoadError> {
     load_from(&DiskFiles, path)
 }

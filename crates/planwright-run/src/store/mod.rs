@@ -16,7 +16,6 @@ pub(crate) use load::holds;
 pub use load::{LoadError, LoadedFile, load, load_stdin};
 pub use move_plan::{MoveTarget, MovedPlan, PlanMoveRequest};
 pub use replace::replace;
-pub use temporary::new_temporary_name;
-pub(crate) use temporary::{is_temporary, stale_temporaries};
+pub(crate) use temporary::{is_temporary, new_temporary_name, stale_temporaries};
 pub use update::{PlanFile, PreparedChange, Store, UpdateResult, history};
 pub use versions::{keep_version, versions};

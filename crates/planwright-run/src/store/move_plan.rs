@@ -17,16 +17,13 @@ use crate::journal::{
 use crate::layout::{PlanPlace, TRASH};
 use crate::runs::holder;
 
-/// The destination of a plan.
 #[derive(Clone, Copy, Debug)]
 pub enum MoveTarget<'a> {
     /// To this path from the root of its workspace. An existing file is never replaced.
     Path(&'a str),
-    /// To the trash.
     Trash,
 }
 
-/// A request to move a plan.
 #[derive(Clone, Copy, Debug)]
 pub struct PlanMoveRequest<'a> {
     /// The verb, for the history.

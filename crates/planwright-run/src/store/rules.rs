@@ -12,5 +12,4 @@ pub static UNREADABLE_FILE: Rule = Rule {
     right: "planwright check tasks.json",
 };
 
-/// All rules of this file.
 pub static ALL: &[&Rule] = &[&UNREADABLE_FILE];

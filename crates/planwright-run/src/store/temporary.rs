@@ -154,7 +154,6 @@ pub(crate) fn stale_temporaries(files: &dyn Files, folder: &Path, now: SystemTim
     paths.filter(is_stale).collect()
 }
 
-/// Returns whether a name is that of a temporary file.
 pub(crate) fn is_temporary(name: &str) -> bool {
     writer_of(name).is_some()
 }
@@ -166,7 +165,7 @@ fn is_old(metadata: &Metadata, now: SystemTime) -> bool {
 }
 
 /// Returns a unique name for a file that is removed or renamed at once. If its writer dies, the name marks it as a temporary file.
-pub fn new_temporary_name() -> String {
+pub(crate) fn new_temporary_name() -> String {
     new_name(NO_LOCK)
 }
 

@@ -59,7 +59,6 @@ pub struct PlanFile<'a> {
     pub id: Option<&'a str>,
 }
 
-/// A prepared change.
 #[derive(Clone, Debug, Default)]
 pub struct PreparedChange {
     /// The new text of the plan; none if only states in the journal change.
@@ -68,7 +67,6 @@ pub struct PreparedChange {
     pub change: ChangeRecord,
 }
 
-/// The result of an update.
 #[derive(Debug)]
 pub struct UpdateResult {
     /// The number of the change in the journal; none if nothing changed.
@@ -177,7 +175,6 @@ impl Store<'_> {
     }
 }
 
-/// One update in progress.
 pub(super) struct UpdateSession<'a> {
     pub(super) store: &'a Store<'a>,
     pub(super) plan: PlanFile<'a>,

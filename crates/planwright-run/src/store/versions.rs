@@ -8,7 +8,6 @@ use super::create::{CreateError, create};
 use crate::files::{DiskFiles, Files as _};
 use crate::layout::{PlanPlace, STATE_FOLDER, make_state_folder, refuse_links};
 
-/// Returns the folder of the versions of a plan.
 fn folder_of(place: &PlanPlace) -> PathBuf {
     place.root.join(STATE_FOLDER).join("versions").join(place.key.hash())
 }

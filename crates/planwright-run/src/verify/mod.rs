@@ -109,7 +109,7 @@ pub fn environment(
 }
 
 /// The exit status of a command that could not be started.
-pub const NOT_STARTED: &str = "not started";
+pub(crate) const NOT_STARTED: &str = "not started";
 
 #[derive(Debug, thiserror::Error)]
 pub enum FolderError {

@@ -67,7 +67,11 @@ impl TaskChecks {
         }
     }
 
-    pub fn of_contract(rules: &VerifyConfig, contract: &VerificationContract, allow_plan_commands: bool) -> Self {
+    pub(crate) fn of_contract(
+        rules: &VerifyConfig,
+        contract: &VerificationContract,
+        allow_plan_commands: bool,
+    ) -> Self {
         let mut collected = CollectedCommands::default();
         for command in &rules.every {
             collected.add(command, rules.timeout, "every task");

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 
 /// The variables that programs need: paths, language, terminal, proxies and certificates. They hold no secrets, except possibly in a
 /// proxy's address.
-pub const DEFAULT_ALLOWED: &[&str] = &[
+pub(crate) const DEFAULT_ALLOWED: &[&str] = &[
     "PATH",
     "HOME",
     "USER",
@@ -38,7 +38,7 @@ pub const DEFAULT_ALLOWED: &[&str] = &[
 /// Returns the variables whose names match a pattern, and the extra ones, which win. Sorted by name, each name once.
 ///
 /// In a pattern `*` matches any characters or none. Letter case matters.
-pub fn allowed_environment(
+pub(crate) fn allowed_environment(
     variables: impl IntoIterator<Item = (OsString, OsString)>,
     allow: &[impl AsRef<str>],
     extra: impl IntoIterator<Item = (OsString, OsString)>,

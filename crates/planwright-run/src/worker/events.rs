@@ -85,7 +85,7 @@ impl Workers {
     }
 
     /// Ends what processes have left behind, when none is running any more. Returns how many there were.
-    pub fn end_left(&mut self, grace: Duration) -> usize {
+    pub(crate) fn end_left(&mut self, grace: Duration) -> usize {
         match &self.earlier {
             Some(earlier) if self.running.is_empty() && self.may_be_left && process_tree::has_children() => {
                 self.may_be_left = false;

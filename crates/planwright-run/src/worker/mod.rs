@@ -38,19 +38,21 @@ use std::time::Duration;
 use crate::fence::{Fence, TemporaryFolders};
 use crate::redaction::Redaction;
 
-pub use environment::{DEFAULT_ALLOWED, allowed_environment};
+pub(crate) use environment::{DEFAULT_ALLOWED, allowed_environment};
 #[cfg(unix)]
 pub use events::{Waker, Workers};
 #[cfg(unix)]
-pub use process_tree::{end, orphans, values_of};
+pub(crate) use process_tree::values_of;
+#[cfg(unix)]
+pub use process_tree::{end, orphans};
 #[cfg(unix)]
 pub use processes::is_alive;
 #[cfg(unix)]
 pub(crate) use processes::own_start_time;
 #[cfg(not(unix))]
-pub(crate) use unsupported::own_start_time;
+pub use unsupported::{UnsupportedWaker as Waker, UnsupportedWorkers as Workers, end, is_alive, orphans};
 #[cfg(not(unix))]
-pub use unsupported::{UnsupportedWaker as Waker, UnsupportedWorkers as Workers, end, is_alive, orphans, values_of};
+pub(crate) use unsupported::{own_start_time, values_of};
 
 /// The size limit of [`EndedProcess::tail`], in bytes.
 pub const TAIL_BYTES: usize = 8 * 1024;
@@ -83,7 +85,6 @@ pub struct ProcessSpec {
     /// Whether all of its output is also reported, by [`WorkerEvent::Output`].
     pub streams_output: bool,
     pub limits: ProcessLimits,
-    /// The fence of the process and its descendants.
     pub fence: Option<Fence>,
 }
 
@@ -255,7 +256,7 @@ pub enum StartError {
 
 impl StartError {
     /// Returns whether the machine is temporarily short of a resource: processes, open files, memory.
-    pub fn is_shortage(&self) -> bool {
+    pub(crate) fn is_shortage(&self) -> bool {
         let (StartError::Log { source, .. } | StartError::Refused { source, .. }) = self else {
             return false;
         };

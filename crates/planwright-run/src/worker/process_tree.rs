@@ -282,7 +282,7 @@ pub fn orphans(mark: &ProcessMark, recorded: &[Process]) -> Vec<Process> {
 /// Returns the different values of a variable in processes with a mark.
 ///
 /// Finds nothing without `/proc`.
-pub fn values_of(mark: &ProcessMark, name: &str) -> Vec<String> {
+pub(crate) fn values_of(mark: &ProcessMark, name: &str) -> Vec<String> {
     let mut values = ProcessTable::read().map_or_else(Vec::new, |table| table.values_of(mark, name));
     values.sort_unstable();
     values.dedup();

@@ -44,7 +44,7 @@ impl UnsupportedWorkers {
         Self::new()
     }
 
-    pub fn end_left(&mut self, _grace: Duration) -> usize {
+    pub(crate) fn end_left(&mut self, _grace: Duration) -> usize {
         match self.never {}
     }
 
@@ -61,7 +61,7 @@ pub fn orphans(_mark: &ProcessMark, _recorded: &[Process]) -> Vec<Process> {
     Vec::new()
 }
 
-pub fn values_of(_mark: &ProcessMark, _name: &str) -> Vec<String> {
+pub(crate) fn values_of(_mark: &ProcessMark, _name: &str) -> Vec<String> {
     Vec::new()
 }
 

@@ -264,28 +264,48 @@ const DUPLICATE_TYPE_NAMES: &[&str] = &[
     "Args",
 ];
 
-/// Returns the product's Rust files of all crates, without test modules and test folders.
-fn product_files() -> Vec<PathBuf> {
-    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let names = [
-        "planwright-core",
-        "planwright-run",
-        "planwright",
-        "planwright-verbs",
-        "planwright-laws",
-        "planwright-testkit",
-    ];
-    let sources = names.iter().map(|name| crates.join(name).join("src"));
-    sources
-        .flat_map(|folder| {
-            let is_product = |path: &PathBuf| {
-                let mut below = path.strip_prefix(&folder).expect("a path below the folder").iter();
-                let is_test = below.any(|part| part == "tests" || part == "tests.rs");
-                !is_test && path.extension().is_some_and(|extension| extension == "rs")
-            };
-            files_below(&folder).into_iter().filter(is_product).collect::<Vec<_>>()
-        })
-        .collect()
+/// The crates of the workspace, by their folders.
+const CRATES: [&str; 8] = [
+    "crates/planwright-core",
+    "crates/planwright-run",
+    "crates/planwright-verbs",
+    "crates/planwright",
+    "crates/planwright-testkit",
+    "crates/planwright-laws",
+    "xtask",
+    "xtask/chores",
+];
+
+/// Returns the folder with the sources of a crate.
+fn sources_of(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../..")
+        .join(name)
+        .join("src")
+}
+
+/// Returns the product's Rust files of a crate, without test modules and test folders.
+fn product_files(name: &str) -> Vec<PathBuf> {
+    let folder = sources_of(name);
+    let is_product = |path: &PathBuf| {
+        let mut below = path.strip_prefix(&folder).expect("a path below the folder").iter();
+        let is_test = below.any(|part| part == "tests" || part == "tests.rs");
+        !is_test && path.extension().is_some_and(|extension| extension == "rs")
+    };
+    files_below(&folder).into_iter().filter(is_product).collect()
+}
+
+#[test]
+fn every_crate_of_the_workspace_is_checked() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let crates = std::fs::read_dir(root.join("crates")).expect("a folder");
+    let n_crates = crates.filter(|entry| {
+        entry
+            .as_ref()
+            .is_ok_and(|entry| entry.path().join("Cargo.toml").is_file())
+    });
+    let n_checked = CRATES.iter().filter(|name| name.starts_with("crates/")).count();
+    assert_eq!(n_crates.count(), n_checked, "add the new crate to `CRATES`");
 }
 
 /// Returns the lines of a text outside of items that are compiled only for tests.
@@ -356,7 +376,7 @@ fn defined_type(line: &str) -> Option<&str> {
 #[test]
 fn no_type_name_occurs_twice() {
     let mut places: BTreeMap<String, Vec<PathBuf>> = BTreeMap::new();
-    for path in product_files() {
+    for path in CRATES.into_iter().flat_map(product_files) {
         let text = std::fs::read_to_string(&path).expect("a readable file");
         for name in product_lines(&text).into_iter().filter_map(defined_type) {
             places.entry(name.to_owned()).or_default().push(path.clone());
@@ -449,17 +469,9 @@ fn imported_file(own: &[String], path: &[String], files: &BTreeMap<Vec<String>, 
 #[test]
 fn no_import_cycles_between_files() {
     let mut in_circles = BTreeSet::new();
-    let names = [
-        "planwright-core",
-        "planwright-run",
-        "planwright-verbs",
-        "planwright",
-        "planwright-testkit",
-        "planwright-laws",
-    ];
-    for name in names {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(name).join("src");
-        let files: BTreeMap<Vec<String>, String> = product_files()
+    for name in CRATES {
+        let folder = sources_of(name);
+        let files: BTreeMap<Vec<String>, String> = product_files(name)
             .into_iter()
             .filter_map(|path| {
                 let module = path.strip_prefix(&folder).ok()?.with_extension("");

@@ -6,7 +6,7 @@ use planwright_run::config::units;
 use crate::failure::{Failure, Result};
 
 /// Returns when a claim with a lease expires, as RFC 3339 in UTC.
-pub fn lease_end(lease: Option<&str>) -> Result<Option<String>> {
+pub(crate) fn lease_end(lease: Option<&str>) -> Result<Option<String>> {
     let Some(lease) = lease else {
         return Ok(None);
     };
@@ -20,7 +20,7 @@ pub fn lease_end(lease: Option<&str>) -> Result<Option<String>> {
 }
 
 /// Refuses an override without a reason for the history.
-pub fn refuse_without_note(option: &str, is_given: bool, note: Option<&str>) -> Result<()> {
+pub(crate) fn refuse_without_note(option: &str, is_given: bool, note: Option<&str>) -> Result<()> {
     if !is_given || note.is_some_and(|note| !note.trim().is_empty()) {
         return Ok(());
     }

@@ -6,8 +6,8 @@ mod report;
 mod revise_failure;
 mod task_edit;
 
-pub use claim_terms::*;
+pub(crate) use claim_terms::*;
 pub(crate) use old_version::refuse_old_version;
 pub use report::*;
-pub use revise_failure::*;
+pub(crate) use revise_failure::*;
 pub use task_edit::*;

@@ -215,7 +215,7 @@ impl ChangeReport {
 }
 
 /// Prints the further notices of a change for the user.
-pub fn remark_notices(workspace: &Workspace, revised: &RevisedPlan) {
+pub(crate) fn remark_notices(workspace: &Workspace, revised: &RevisedPlan) {
     let n_notes = revised.notices.len();
     for (n, notice) in notices_of(revised).into_iter().enumerate() {
         let label = if n < n_notes { "note" } else { "warning" };
@@ -269,7 +269,7 @@ fn ready_names(revised: &RevisedPlan, access: &PlanAccess) -> Vec<String> {
     })
 }
 
-pub fn step_words(path: &Path, revised: &RevisedPlan) -> ChangeWords {
+pub(crate) fn step_words(path: &Path, revised: &RevisedPlan) -> ChangeWords {
     let done = step_lines(path, revised);
     let would = done.iter().map(|line| format!("dry run: {line}")).collect();
     ChangeWords {
@@ -279,7 +279,7 @@ pub fn step_words(path: &Path, revised: &RevisedPlan) -> ChangeWords {
     }
 }
 
-pub fn plan_words(revised: &RevisedPlan) -> ChangeWords {
+pub(crate) fn plan_words(revised: &RevisedPlan) -> ChangeWords {
     let title = revised.after.plan.as_ref().map_or("", |linked| linked.plan.title());
     let line = revised.plan_step.as_ref().map(|step| {
         let line = format!(
@@ -410,7 +410,7 @@ fn attempt_words(step: &TaskTransition) -> String {
     }
 }
 
-pub fn notice_words(notice: &JournalRepair) -> String {
+pub(crate) fn notice_words(notice: &JournalRepair) -> String {
     printable(&notice.to_string()).into_owned()
 }
 
@@ -431,7 +431,7 @@ fn notices_of(revised: &RevisedPlan) -> Vec<String> {
 }
 
 /// Returns the claim that a verb made, for JSON.
-pub fn claim_report(revised: &RevisedPlan) -> Option<ClaimReport> {
+pub(crate) fn claim_report(revised: &RevisedPlan) -> Option<ClaimReport> {
     let claim = revised.record.claim.as_ref()?;
     Some(ClaimReport {
         number: revised.change,

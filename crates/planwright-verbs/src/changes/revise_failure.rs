@@ -24,7 +24,7 @@ use crate::plans::{FoundPlan, review_commands, several_tasks, unknown_task, unre
 use crate::text::{cut, one_line, printable, shown_name};
 
 /// Converts an error of the run layer to a failure for the user.
-pub fn revise_failure(found: &FoundPlan, error: &ReviseError) -> Failure {
+pub(crate) fn revise_failure(found: &FoundPlan, error: &ReviseError) -> Failure {
     if let Some(wrong) = wrong_dialect(found, error) {
         return wrong;
     }
@@ -237,7 +237,7 @@ fn in_review(found: &FoundPlan) -> BTreeMap<String, Option<String>> {
 }
 
 /// Refuses to rename or remove a task whose work waits for a review while no run is active: its work would be lost.
-pub fn refuse_in_review(found: &FoundPlan, tasks: &[String], verb: &str) -> Result<()> {
+pub(crate) fn refuse_in_review(found: &FoundPlan, tasks: &[String], verb: &str) -> Result<()> {
     let waiting = in_review(found);
     match tasks.iter().find(|task| waiting.contains_key(*task)) {
         Some(task) if !is_run(found) => {
@@ -271,7 +271,7 @@ fn without_place(regression: &Diagnostic, found: &FoundPlan) -> Diagnostic {
 }
 
 /// Returns the failure for a plan that is not in the dialect that the user forced, if that is the cause.
-pub fn wrong_dialect(found: &FoundPlan, error: &ReviseError) -> Option<Failure> {
+pub(crate) fn wrong_dialect(found: &FoundPlan, error: &ReviseError) -> Option<Failure> {
     let forced = found.forced?;
     let is_about_plan = matches!(
         error,
@@ -296,7 +296,7 @@ pub fn wrong_dialect(found: &FoundPlan, error: &ReviseError) -> Option<Failure> 
 }
 
 /// Refuses an operation on a plan with an active run.
-pub fn refuse_during_run(found: &FoundPlan, what: &str) -> Result<()> {
+pub(crate) fn refuse_during_run(found: &FoundPlan, what: &str) -> Result<()> {
     let place = PlanPlace::of(&DiskFiles, &found.path).ok();
     let Some(live) = place.and_then(|place| holder(&DiskFiles, &place)) else {
         return Ok(());

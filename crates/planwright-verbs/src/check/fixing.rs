@@ -16,7 +16,6 @@ use crate::failure::Result;
 pub(super) struct Fixing {
     /// Its path; `-` for standard input, which is not written.
     pub(super) path: PathBuf,
-    /// The old text.
     pub(super) old: SourceText,
     /// The fixed text.
     pub(super) fixed: Fixed,

@@ -35,7 +35,7 @@ pub fn error_count(found: &[FileFindings]) -> Option<String> {
 }
 
 /// Reports the findings about a configuration to the user.
-pub fn report_findings(workspace: &Workspace, configuration: &Configuration) {
+pub(crate) fn report_findings(workspace: &Workspace, configuration: &Configuration) {
     let found = findings_of(configuration);
     found.iter().for_each(|file| workspace.report_findings(file));
     if let Some(words) = error_count(&found) {
@@ -44,7 +44,7 @@ pub fn report_findings(workspace: &Workspace, configuration: &Configuration) {
 }
 
 /// Reports the findings about a configuration with errors, and refuses to use it; `so` names the consequence.
-pub fn refuse_unsound(workspace: &Workspace, configuration: &Configuration, so: &str) -> Result<()> {
+pub(crate) fn refuse_unsound(workspace: &Workspace, configuration: &Configuration, so: &str) -> Result<()> {
     if !configuration.has_errors() {
         return Ok(());
     }
@@ -66,14 +66,14 @@ pub fn exit_of(configuration: &Configuration) -> Exit {
 }
 
 /// Reads the configuration of a workspace; `so` names the consequence if it has errors.
-pub fn sound_config(workspace: &Workspace, root: &Path, so: &str) -> Result<Configuration> {
+pub(crate) fn sound_config(workspace: &Workspace, root: &Path, so: &str) -> Result<Configuration> {
     let configuration = config::load(root, &ConfigInputs::of_process());
     refuse_unsound(workspace, &configuration, so)?;
     Ok(configuration)
 }
 
 /// Reads the configuration of a plan's workspace, for the requirements of work on the plan.
-pub fn config_of(workspace: &Workspace, found: &FoundPlan) -> Result<Config> {
+pub(crate) fn config_of(workspace: &Workspace, found: &FoundPlan) -> Result<Config> {
     let place = place_of(found)?;
     let so = "so what a plan needs before work on it is unknown";
     sound_config(workspace, &place.root, so).map(|configuration| configuration.config)

@@ -30,7 +30,6 @@ const PLENTY: u64 = 10_000_000_000;
 
 const CHECKOUTS_HELP: &str = "name another folder for checkouts: `run.checkouts` in your own configuration file";
 
-/// One line of the overview.
 #[derive(Serialize)]
 pub struct DoctorFact {
     pub name: &'static str,

@@ -254,7 +254,6 @@ pub struct ClaimReport {
     pub until: Option<String>,
 }
 
-/// The holder of a task.
 #[derive(Serialize)]
 pub struct HolderReport {
     pub claim: u64,

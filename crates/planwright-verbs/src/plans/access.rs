@@ -93,7 +93,7 @@ impl PlanAccess {
     }
 
     /// Returns why no task may be worked on, and the next step.
-    pub fn gate_words(&self) -> String {
+    pub(crate) fn gate_words(&self) -> String {
         match &self.gate {
             Some(closed) => format!("no task can be started: {}; {}", closed.message, closed.help),
             None => String::new(),
@@ -111,7 +111,6 @@ impl PlanAccess {
         self.unproven_done.get(&task_ix)
     }
 
-    /// Returns whether the plan waits for an approval.
     pub fn awaits_approval(&self) -> bool {
         self.gate.as_ref().is_some_and(|closed| closed.gate == Gate::Approval)
     }
@@ -122,7 +121,7 @@ impl PlanAccess {
     }
 
     /// Returns the closed gate, for JSON.
-    pub fn closed_report(&self) -> Option<ClosedReport> {
+    pub(crate) fn closed_report(&self) -> Option<ClosedReport> {
         self.gate.as_ref().map(|closed| ClosedReport {
             gate: closed.gate.as_str(),
             message: closed.message.clone(),
@@ -131,7 +130,7 @@ impl PlanAccess {
     }
 
     /// Returns the holder of a task, for JSON.
-    pub fn holder_report(&self, task: &str) -> Option<HolderReport> {
+    pub(crate) fn holder_report(&self, task: &str) -> Option<HolderReport> {
         let claim = self.claims.on(task)?;
         Some(HolderReport {
             claim: claim.number,
@@ -161,7 +160,7 @@ impl PlanAccess {
     }
 
     /// Returns whether a task may be claimed again because its lease has expired.
-    pub fn is_lease_over(&self, task: &str) -> bool {
+    pub(crate) fn is_lease_over(&self, task: &str) -> bool {
         let claim = self.claims.on(task);
         claim.is_some_and(|claim| claim.is_expired(&clock::now()))
     }
@@ -173,7 +172,7 @@ impl PlanAccess {
     }
 
     /// Returns the holder of a task, in words; none if unknown.
-    pub fn holder_words(&self, task: &str) -> Option<String> {
+    pub(crate) fn holder_words(&self, task: &str) -> Option<String> {
         let claim = self.claims.on(task)?;
         let since = to_the_second(&claim.since);
         if claim.owner().is_none() && self.reviews.contains_key(task) {
@@ -201,7 +200,7 @@ impl PlanAccess {
 }
 
 /// Returns the commands that approve or reject a task that waits for review.
-pub fn review_commands(task: &str, path: &str) -> String {
+pub(crate) fn review_commands(task: &str, path: &str) -> String {
     let approve = task_command("approve", task, path, "");
     let reject = task_command("reject", task, path, "--note \"…\"");
     format!("`{approve}` or `{reject}`")

@@ -25,7 +25,7 @@ pub fn refuse_in_attempt(root: &Path, what: &str) -> Result<()> {
 }
 
 /// Refuses operations of an attempt on the plan of its own run, before any expensive step.
-pub fn refuse_own_plan(found: &FoundPlan, what: &str) -> Result<()> {
+pub(crate) fn refuse_own_plan(found: &FoundPlan, what: &str) -> Result<()> {
     let place = PlanPlace::of(&DiskFiles, &found.path).ok();
     let linked = found.linked();
     let id = linked.as_ref().and_then(|linked| plan_id(&linked.plan));
@@ -39,7 +39,7 @@ pub fn refuse_own_plan(found: &FoundPlan, what: &str) -> Result<()> {
 }
 
 /// Reports that a plan is the copy in the checkout of the attempt that called this: the run does not update it.
-pub fn remark_copy(workspace: &Workspace, path: &Path, verb: &str) {
+pub(crate) fn remark_copy(workspace: &Workspace, path: &Path, verb: &str) {
     if let Some(original) = caller::original_of(path) {
         workspace.remark(&format!(
             "note: {} called this, and this plan is the copy in its checkout, which the run does not update; the plan of the run: \
@@ -51,7 +51,7 @@ pub fn remark_copy(workspace: &Workspace, path: &Path, verb: &str) {
 }
 
 /// Returns the help for a folder without runs: in the checkout of an attempt, the runs are with the plan of its run.
-pub fn where_runs_are(root: &Path, verb: &str) -> String {
+pub(crate) fn where_runs_are(root: &Path, verb: &str) -> String {
     match caller::plan_of_checkout(root) {
         Some(original) => format!(
             "this is the checkout of {}; the runs are with its plan: `planwright {verb} -p {}`",

@@ -67,7 +67,7 @@ pub fn difference_lines(difference: &PlanDifference) -> Vec<String> {
 }
 
 /// Returns the file of a plan's previous version, if the plan names one: it is next to the plan, and named after its id.
-pub fn file_before(path: &Path, plan: &Plan) -> Option<PathBuf> {
+pub(crate) fn file_before(path: &Path, plan: &Plan) -> Option<PathBuf> {
     let previous = plan.head_str(Field::PreviousPlan)?;
     let extension = path
         .extension()

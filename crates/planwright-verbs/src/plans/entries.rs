@@ -27,7 +27,6 @@ pub struct Entry {
     pub id: Option<String>,
     /// Its title, otherwise its goal.
     pub title: String,
-    /// Its goal, if it has one.
     pub goal: Option<String>,
     /// The plan's own word for its state, if its dialect has one.
     pub status: Option<String>,
@@ -36,16 +35,21 @@ pub struct Entry {
     /// Its version and plan, if the dialect has versions.
     pub lineage: Option<VersionLineage>,
     pub errors: usize,
-    pub n_tasks: usize,
-    /// Whether the states of its tasks are known: false if only the history has them and is unreadable.
+    pub tasks: EntryTasks,
+}
+
+/// The tasks of a plan in a list.
+pub struct EntryTasks {
+    pub count: usize,
+    /// Whether their states are known: false if only the history has them and is unreadable.
     pub is_known: bool,
-    /// The states of its tasks; none if the plan is unreadable, or they are unknown.
+    /// Their states; none if the plan is unreadable, or they are unknown.
     pub progress: Option<PlanProgress>,
-    /// How many of its running tasks an interrupted run left.
+    /// How many of the running ones an interrupted run left.
     pub n_interrupted: usize,
-    /// The holders of its running tasks, in words.
+    /// The holders of the running ones, in words.
     pub holders: Vec<String>,
-    /// Why no task of it may be worked on.
+    /// Why none of them may be worked on.
     pub closed: Option<String>,
 }
 
@@ -73,24 +77,26 @@ impl Entry {
             errors: inspection
                 .as_ref()
                 .map_or(1, |inspection| inspection.count(Severity::Error)),
-            n_tasks: plan.map_or(0, |plan| plan.tasks().len()),
-            is_known,
-            progress: linked
-                .filter(|_| is_known)
-                .map(|linked| Readiness::new(&linked.plan, &linked.links).progress()),
-            n_interrupted: plan.map_or(0, |plan| access.n_interrupted(plan)),
-            holders: plan.map_or_else(Vec::new, |plan| access.holders(plan)),
-            closed: access.gate.map(|closed| closed.message),
+            tasks: EntryTasks {
+                count: plan.map_or(0, |plan| plan.tasks().len()),
+                is_known,
+                progress: linked
+                    .filter(|_| is_known)
+                    .map(|linked| Readiness::new(&linked.plan, &linked.links).progress()),
+                n_interrupted: plan.map_or(0, |plan| access.n_interrupted(plan)),
+                holders: plan.map_or_else(Vec::new, |plan| access.holders(plan)),
+                closed: access.gate.map(|closed| closed.message),
+            },
             path,
         }
     }
 
     /// Returns the word for a plan's progress, the same in every dialect; none if the plan is unreadable.
     pub fn state(&self) -> Option<&'static str> {
-        let progress = self.progress?;
+        let progress = self.tasks.progress?;
         Some(match () {
             () if progress.total > 0 && progress.done + progress.skipped == progress.total => "complete",
-            () if progress.running > self.n_interrupted => "running",
+            () if progress.running > self.tasks.n_interrupted => "running",
             () if progress.running > 0 => "interrupted",
             () if progress.failed > 0 => "failed",
             () => "pending",

@@ -119,7 +119,7 @@ fn without_dot(path: PathBuf) -> PathBuf {
 }
 
 /// Returns the file that a user names to archive or delete it: that file itself, even if it is a pointer.
-pub fn file_named(workspace: &Workspace, plan: &str, user: bool) -> Result<PathBuf> {
+pub(crate) fn file_named(workspace: &Workspace, plan: &str, user: bool) -> Result<PathBuf> {
     file_within(workspace, plan, user, Reach::Removed)
 }
 
@@ -142,7 +142,7 @@ pub fn plan_file(workspace: &Workspace, plan: &str, user: bool) -> Result<PathBu
 }
 
 /// Returns the pointer file that names a plan as the active one.
-pub fn pointer_to(plan: &Path) -> Option<PathBuf> {
+pub(crate) fn pointer_to(plan: &Path) -> Option<PathBuf> {
     let file = std::fs::canonicalize(plan).ok()?;
     let name = slashed(&file);
     let relative = DIALECTS.iter().find_map(|dialect| dialect.pointer()?.file(&name))?;
@@ -152,7 +152,7 @@ pub fn pointer_to(plan: &Path) -> Option<PathBuf> {
 }
 
 /// Returns a dialect by name, or a usage error that lists them.
-pub fn dialect_named(name: &str) -> Result<&'static dyn Dialect> {
+pub(crate) fn dialect_named(name: &str) -> Result<&'static dyn Dialect> {
     dialect::find(name).ok_or_else(|| {
         let names: Vec<_> = DIALECTS.iter().map(|dialect| dialect.name()).collect();
         Failure::usage(

@@ -57,7 +57,7 @@ impl TaskReasons {
     }
 
     /// Returns why a task has failed: from the journal, otherwise from its file.
-    pub fn of_failure<'a>(&'a self, plan: &'a Plan, task_ix: usize) -> Option<&'a str> {
+    pub(crate) fn of_failure<'a>(&'a self, plan: &'a Plan, task_ix: usize) -> Option<&'a str> {
         let task = plan.tasks().get(task_ix)?;
         let written = || {
             let fields = [Field::Error, Field::Notes];
@@ -106,7 +106,7 @@ pub fn open_file(path: &Path) -> Result<OpenedPlan> {
 }
 
 /// Opens a plan file, in the forced dialect, or in its probable one.
-pub fn open_as(path: &Path, forced: Option<&'static dyn Dialect>) -> Result<OpenedPlan> {
+pub(crate) fn open_as(path: &Path, forced: Option<&'static dyn Dialect>) -> Result<OpenedPlan> {
     let loaded = store::load(path)?;
     let shown = path.to_string_lossy();
     let mut inspection = inspect_file(&loaded.source, Some(path), forced).inspection;

@@ -9,8 +9,7 @@ use super::OpenedPlan;
 use crate::json::{PlanOverview, TaskOverview};
 use crate::text::{cut, shown_name};
 
-/// Returns an overview of a plan, for JSON.
-pub fn plan_overview(opened: &OpenedPlan, linked: &LinkedPlan, readiness: &Readiness<'_>) -> PlanOverview {
+pub(crate) fn plan_overview(opened: &OpenedPlan, linked: &LinkedPlan, readiness: &Readiness<'_>) -> PlanOverview {
     PlanOverview {
         path: opened.path.clone(),
         dialect: linked.plan.dialect,
@@ -25,7 +24,7 @@ pub fn plan_overview(opened: &OpenedPlan, linked: &LinkedPlan, readiness: &Readi
 }
 
 /// Returns a task and why it may or may not start, for JSON.
-pub fn task_overview(
+pub(crate) fn task_overview(
     opened: &OpenedPlan,
     linked: &LinkedPlan,
     readiness: &Readiness<'_>,
@@ -73,7 +72,7 @@ pub fn task_overview(
 }
 
 /// Returns a group of tasks like a task, for JSON.
-pub fn group_overview(plan: &Plan, index: &LineIndex<'_>, group_ix: usize) -> TaskOverview {
+pub(crate) fn group_overview(plan: &Plan, index: &LineIndex<'_>, group_ix: usize) -> TaskOverview {
     let group = &plan.groups()[group_ix];
     let state = plan.group_state(group_ix);
     let parent = group.parent.and_then(|parent| plan.groups().get(parent as usize));
@@ -105,7 +104,7 @@ pub fn states_in(plan: &Plan) -> &'static str {
 }
 
 /// Returns what a task waits for as a noun, for lists and tables. [`Wait::words`] is the sentence.
-pub fn wait_words(plan: &Plan, wait: Wait) -> String {
+pub(crate) fn wait_words(plan: &Plan, wait: Wait) -> String {
     let named = |task_ix: usize| {
         let status = plan.tasks()[task_ix].status;
         format!(

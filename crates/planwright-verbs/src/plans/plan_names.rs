@@ -99,7 +99,7 @@ fn choice_line(path: &Path) -> String {
 }
 
 /// Refuses to report that there are no plans if their folder is unreadable.
-pub fn refuse_closed(folder: &Path) -> Result<()> {
+pub(crate) fn refuse_closed(folder: &Path) -> Result<()> {
     match closed_home(&root_of(folder)) {
         None => Ok(()),
         Some((path, error)) => Err(Failure::outside(

@@ -41,7 +41,7 @@ impl HasTasks for FoundPlan {
 }
 
 /// Decides whether an argument is a plan or a task of the plan in `choice`.
-pub fn plan_or_task<P: HasTasks>(
+pub(crate) fn plan_or_task<P: HasTasks>(
     workspace: &Workspace,
     word: Option<&str>,
     choice: &PlanChoice,

@@ -7,7 +7,6 @@ use planwright_run::revise::ReviseError;
 use crate::failure::{Failure, Result};
 use crate::text::{cut, one_line, shown_name};
 
-/// Returns the task with this name.
 pub fn task_named(linked: &LinkedPlan, name: &str) -> Result<usize> {
     planwright_run::revise::task_named(&linked.plan, name).map_err(|error| match &error {
         ReviseError::SeveralTasks { name, lines } => several_tasks(name, lines),
@@ -18,7 +17,7 @@ pub fn task_named(linked: &LinkedPlan, name: &str) -> Result<usize> {
     })
 }
 
-pub fn several_tasks(name: &str, lines: &[usize]) -> Failure {
+pub(crate) fn several_tasks(name: &str, lines: &[usize]) -> Failure {
     let lines: Vec<String> = lines.iter().map(usize::to_string).collect();
     let message = format!(
         "several tasks have the id `{}`, in lines {}",
@@ -29,7 +28,7 @@ pub fn several_tasks(name: &str, lines: &[usize]) -> Failure {
 }
 
 /// Returns that a task cannot be found because the text of the plan has syntax errors.
-pub fn unreadable_task(name: &str) -> Failure {
+pub(crate) fn unreadable_task(name: &str) -> Failure {
     Failure::problem(
         format!(
             "the plan has syntax errors, and no task `{}` can be read in it",
@@ -40,7 +39,7 @@ pub fn unreadable_task(name: &str) -> Failure {
 }
 
 /// Returns the failure for an unknown task: with the probable one, and some existing ones.
-pub fn unknown_task(name: &str, known: &[String]) -> Failure {
+pub(crate) fn unknown_task(name: &str, known: &[String]) -> Failure {
     const MOST: usize = 12;
     let shown: Vec<String> = known.iter().take(MOST).map(|name| shown_name(name)).collect();
     let more = if known.len() > MOST { ", …" } else { "" };

@@ -29,7 +29,7 @@ use crate::plans::{FoundPlan, file_before, states_of, task_named};
 use crate::workspace::Workspace;
 
 /// How many versions a plan may have.
-pub const MAX_VERSIONS: u64 = 3;
+pub(crate) const MAX_VERSIONS: u64 = 3;
 
 /// How many versions of a plan contribute discoveries to the prompt of a planner.
 const MAX_TOLD_VERSIONS: usize = 16;

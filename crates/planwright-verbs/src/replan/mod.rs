@@ -28,8 +28,7 @@ use crate::plans::{
 use crate::text::diff_of_files;
 use crate::workspace::Workspace;
 use case::Case;
-pub use case::MAX_VERSIONS;
-pub(crate) use case::refuse_again;
+pub(crate) use case::{MAX_VERSIONS, refuse_again};
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -187,7 +186,6 @@ fn with_brief<T>(
 
 /// The result of replanning after a failed run.
 pub enum AfterFailure {
-    /// There was nothing to replan.
     Nothing,
     Replanned(Box<ReplannedPlan>),
     /// The user cancelled it.
@@ -204,7 +202,7 @@ pub struct ReplannedPlan {
 }
 
 /// Replans after a failed run, without asking.
-pub fn replan_after_failure(
+pub(crate) fn replan_after_failure(
     workspace: &Workspace,
     found: &FoundPlan,
     config: &Config,

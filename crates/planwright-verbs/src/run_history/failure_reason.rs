@@ -27,7 +27,7 @@ pub fn why_of(task: &TaskRun) -> String {
 }
 
 /// Returns why an attempt failed, on one line.
-pub fn why_failed(attempt: &AttemptRun) -> String {
+pub(crate) fn why_failed(attempt: &AttemptRun) -> String {
     why(Some(attempt), attempt.why.as_deref())
 }
 
@@ -73,7 +73,7 @@ fn why_not_verified(attempt: &AttemptRun) -> Option<String> {
 
 /// Guesses from the output that the fence denied an access, because the kernel records no denials. Returns it with the command that shows
 /// the policy. None if the attempt was not fenced, or no failed command was denied a permission outside of its folder.
-pub fn denial_words(attempt: &AttemptRun) -> Option<String> {
+pub(crate) fn denial_words(attempt: &AttemptRun) -> Option<String> {
     attempt.process.fence.as_ref()?;
     let folder = attempt.checkout.folder.as_deref().map(Path::new);
     let failed = attempt

@@ -26,7 +26,6 @@ pub struct RunScope<'w> {
     path: Option<PathBuf>,
 }
 
-/// The status of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RunStatus {
     Running {
@@ -55,7 +54,6 @@ impl RunStatus {
         }
     }
 
-    /// Returns it in words.
     pub fn words(&self) -> String {
         match self {
             RunStatus::Running { pid } => format!("running (process {pid})"),
@@ -96,7 +94,7 @@ impl<'w> RunScope<'w> {
     }
 
     /// Returns why there are no runs, if the reason is another than that none has run: unreadable logs, or no such plan.
-    pub fn require_plan(&self) -> Result<()> {
+    pub(crate) fn require_plan(&self) -> Result<()> {
         let Some(path) = &self.path else {
             return Ok(());
         };
@@ -158,8 +156,7 @@ impl<'w> RunScope<'w> {
         }
     }
 
-    /// Returns the failure if there are no runs.
-    pub fn nothing_ran(&self) -> Failure {
+    pub(crate) fn nothing_ran(&self) -> Failure {
         let plan = match self.has_plan() {
             true => "",
             false => ", and there is no plan to run",
@@ -171,7 +168,7 @@ impl<'w> RunScope<'w> {
     }
 
     /// Returns the help for a first run: create a plan if there is none, otherwise run one.
-    pub fn where_runs_are(&self) -> String {
+    pub(crate) fn where_runs_are(&self) -> String {
         match self.has_plan() {
             false => CREATE_PLAN.to_owned(),
             true => where_runs_are(&self.root, "logs"),
@@ -183,7 +180,6 @@ impl<'w> RunScope<'w> {
         is_copy || self.path.is_some() || !candidates(&self.root, false).is_empty()
     }
 
-    /// Returns the searched workspace.
     pub fn workspace(&self) -> &'w Workspace {
         self.workspace
     }
@@ -260,14 +256,13 @@ pub fn later_run(run: &SeenRun) -> Option<String> {
 }
 
 /// Returns the failure if the runs cannot be listed.
-pub fn unreadable_runs(error: &std::io::Error) -> Failure {
+pub(crate) fn unreadable_runs(error: &std::io::Error) -> Failure {
     Failure::outside(
         format!("the runs of this workspace cannot be read: {error}"),
         "check that you may read `.planwright/runs`",
     )
 }
 
-/// Returns the failure for an unreadable log of a run.
 pub fn unreadable(error: &JournalError) -> Failure {
     let help = match error {
         JournalError::Corrupt { .. } => {

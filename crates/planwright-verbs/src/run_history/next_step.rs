@@ -63,7 +63,7 @@ fn is_over(plan: &Plan) -> bool {
 }
 
 /// Returns the next command after a plan is created.
-pub fn first_step(linked: &LinkedPlan, path: &Path) -> String {
+pub(crate) fn first_step(linked: &LinkedPlan, path: &Path) -> String {
     let shown = argument(&path.to_string_lossy());
     let refusal = linked.dialect.refuses_work(&linked.plan, &[]);
     let verb = match refusal {
@@ -100,7 +100,7 @@ pub fn after_failure(plan: &Plan, path: &Path) -> String {
 }
 
 /// Returns the command that runs a plan, with the agent option of its last run: another agent may cost more.
-pub fn run_again(plan: &Plan, path: &Path) -> String {
+pub(crate) fn run_again(plan: &Plan, path: &Path) -> String {
     run_with(plan, path, "")
 }
 

@@ -57,7 +57,6 @@ pub fn run_plan(
 struct PlanVersions<'r> {
     workspace: &'r Workspace,
     request: &'r RunPlanRequest,
-    /// The version to run.
     found: FoundPlan,
     course: ReplanProgress,
     observer: &'r mut dyn RunObserver,
@@ -119,7 +118,6 @@ impl PlanVersions<'_> {
         }
     }
 
-    /// Returns how often the plan may be replanned.
     fn max_replans(&self, config: &Config) -> u32 {
         self.request
             .replan

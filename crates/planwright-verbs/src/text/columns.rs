@@ -10,7 +10,6 @@ const MAX_MARKS: usize = 4;
 /// How many characters of a line are read.
 const MAX_CHARS: usize = 2_000;
 
-/// Returns the width of a text in columns.
 pub fn columns(text: &str) -> usize {
     text.chars().map(columns_of).sum()
 }

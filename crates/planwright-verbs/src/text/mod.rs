@@ -8,4 +8,4 @@ mod unified_diff;
 pub use columns::*;
 pub use plain_text::*;
 pub use quantity::*;
-pub use unified_diff::*;
+pub(crate) use unified_diff::*;

@@ -66,7 +66,7 @@ impl Verifier {
     }
 
     /// Returns whether a person may waive a required verification.
-    pub fn allows_waivers(&self) -> bool {
+    pub(crate) fn allows_waivers(&self) -> bool {
         self.config.verify.allow_unverified
     }
 

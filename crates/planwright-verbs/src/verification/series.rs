@@ -94,7 +94,7 @@ impl VerificationWatch for SeriesWatch<'_> {
 }
 
 /// Returns the fence for commands that a person starts, which is that of a run.
-pub fn fence_of(
+pub(crate) fn fence_of(
     config: &Config,
     folders: &ProcessFolders<'_>,
     temporary: &mut TemporaryFolders,

@@ -91,7 +91,7 @@ impl<'t> Trial<'t> {
     }
 
     /// Returns whether checkouts contain a file.
-    pub fn is_committed(&self, file: &str) -> bool {
+    pub(crate) fn is_committed(&self, file: &str) -> bool {
         let is_tracked = || {
             let repository = Repository::around(self.root).ok().flatten()?;
             repository.has_tracked(&self.root.join(file)).ok()
@@ -105,7 +105,7 @@ impl<'t> Trial<'t> {
     }
 
     /// Runs a command like a run would, and waits for its end.
-    pub fn try_command(&mut self, command: &Command) -> Result<TrialEnd> {
+    pub(crate) fn try_command(&mut self, command: &Command) -> Result<TrialEnd> {
         let mut commands = match std::mem::replace(&mut self.is_set_up, true) {
             true => Vec::new(),
             false => self.checkout.setup.clone(),
@@ -182,7 +182,7 @@ fn is_pytest(command: &Command) -> bool {
 }
 
 /// Returns whether the program of a command exists: on `PATH`, or in a folder.
-pub fn is_program_found(command: &Command, folder: Option<&Path>) -> bool {
+pub(crate) fn is_program_found(command: &Command, folder: Option<&Path>) -> bool {
     let Command::Words(words) = command.plain() else {
         return true;
     };

@@ -20,6 +20,7 @@ mod clido;
 mod contention;
 mod conversions;
 mod daily;
+mod doctor;
 mod documentation;
 mod examples;
 mod exits;
@@ -31,6 +32,8 @@ mod gates;
 mod hostile_text;
 mod import_answers;
 mod json_calls;
+#[cfg(target_os = "linux")]
+mod land;
 #[cfg(target_os = "linux")]
 mod language;
 mod layering;
@@ -53,6 +56,8 @@ mod replanning;
 #[cfg(target_os = "linux")]
 mod run;
 #[cfg(target_os = "linux")]
+mod run_baseline;
+#[cfg(target_os = "linux")]
 mod run_concurrent_edits;
 #[cfg(target_os = "linux")]
 mod run_crash;
@@ -66,15 +71,25 @@ mod run_failures;
 #[cfg(target_os = "linux")]
 mod run_fence;
 #[cfg(target_os = "linux")]
+mod run_git_agents;
+#[cfg(target_os = "linux")]
+mod run_git_kills;
+#[cfg(target_os = "linux")]
 mod run_git_locks;
 #[cfg(target_os = "linux")]
 mod run_git_tricks;
+#[cfg(target_os = "linux")]
 mod run_git_users;
 #[cfg(target_os = "linux")]
 mod run_hostile_conditions;
+#[cfg(target_os = "linux")]
+mod run_isolation;
+#[cfg(target_os = "linux")]
 mod run_landing;
 #[cfg(target_os = "linux")]
 mod run_limits;
+#[cfg(target_os = "linux")]
+mod run_protected_files;
 #[cfg(target_os = "linux")]
 mod run_replans;
 mod run_reports;
@@ -86,6 +101,8 @@ mod run_schedule;
 mod run_signals;
 #[cfg(target_os = "linux")]
 mod run_status_sources;
+#[cfg(target_os = "linux")]
+mod run_takeovers;
 #[cfg(target_os = "linux")]
 mod run_trust;
 mod runs;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use planwright_run::runs::RunEvent;
 
 use crate::run::Workspace;
-use crate::run_git_users::killed_at;
+use crate::run_git_kills::killed_at;
 use crate::run_landing::{landed, repository, verified_trees_landed};
 
 const BRANCH: &str = "planwright/plan-a1b2c3d4";

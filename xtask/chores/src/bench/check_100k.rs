@@ -11,34 +11,34 @@ use planwright::core::text::SourceText;
 use planwright_testkit::generate;
 use serde::Deserialize;
 
-use super::table::{Table, interleaved};
+use super::table::{BenchTable, interleaved};
 use super::{peak_of_check, scratch};
 
 const N_TASKS: usize = 100_000;
 
-/// Shapes for the floor: every field of the generated files, strings borrowed where they can be.
+/// Types for the floor: every field of the generated files, strings borrowed if possible.
 mod floor {
     #![expect(dead_code, reason = "parsed for their cost only")]
 
     use super::{Cow, Deserialize};
 
     #[derive(Deserialize)]
-    pub(super) struct Clido<'a> {
+    pub(super) struct ClidoFloor<'a> {
         #[serde(borrow)]
-        meta: Meta<'a>,
+        meta: ClidoFloorMeta<'a>,
         #[serde(borrow)]
-        tasks: Vec<ClidoTask<'a>>,
+        tasks: Vec<ClidoFloorTask<'a>>,
     }
 
     #[derive(Deserialize)]
-    struct Meta<'a> {
+    struct ClidoFloorMeta<'a> {
         id: Cow<'a, str>,
         goal: Cow<'a, str>,
         created_at: Cow<'a, str>,
     }
 
     #[derive(Deserialize)]
-    struct ClidoTask<'a> {
+    struct ClidoFloorTask<'a> {
         #[serde(borrow)]
         id: Cow<'a, str>,
         #[serde(borrow)]
@@ -56,16 +56,16 @@ mod floor {
 
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
-    pub(super) struct Aimi<'a> {
+    pub(super) struct AimiFloor<'a> {
         #[serde(borrow)]
         schema_version: &'a str,
         #[serde(borrow)]
-        user_stories: Vec<Story<'a>>,
+        user_stories: Vec<AimiFloorStory<'a>>,
     }
 
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
-    struct Story<'a> {
+    struct AimiFloorStory<'a> {
         #[serde(borrow)]
         id: Cow<'a, str>,
         #[serde(borrow)]
@@ -84,17 +84,17 @@ mod floor {
     }
 
     #[derive(Deserialize)]
-    pub(super) struct OpenCrabs<'a> {
+    pub(super) struct OpenCrabsFloor<'a> {
         #[serde(borrow)]
         title: Cow<'a, str>,
         #[serde(borrow)]
         description: Cow<'a, str>,
         #[serde(borrow)]
-        tasks: Vec<OpenCrabsTask<'a>>,
+        tasks: Vec<OpenCrabsFloorTask<'a>>,
     }
 
     #[derive(Deserialize)]
-    struct OpenCrabsTask<'a> {
+    struct OpenCrabsFloorTask<'a> {
         #[serde(borrow)]
         title: Cow<'a, str>,
         #[serde(borrow)]
@@ -109,8 +109,8 @@ mod floor {
     }
 }
 
-pub(crate) fn run() -> anyhow::Result<Table> {
-    let mut table = Table::new(
+pub(crate) fn run() -> anyhow::Result<BenchTable> {
+    let mut table = BenchTable::new(
         format!("check-100k: {N_TASKS} tasks, in one process"),
         &[
             "dialect",
@@ -125,9 +125,9 @@ pub(crate) fn run() -> anyhow::Result<Table> {
     for dialect in ["opencrabs", "clido", "aimi"] {
         let text = generate::plan(dialect, N_TASKS);
         let parse = |text: &str| match dialect {
-            "opencrabs" => black_box(serde_json::from_str::<floor::OpenCrabs<'_>>(text).map(drop)),
-            "clido" => black_box(serde_json::from_str::<floor::Clido<'_>>(text).map(drop)),
-            _ => black_box(serde_json::from_str::<floor::Aimi<'_>>(text).map(drop)),
+            "opencrabs" => black_box(serde_json::from_str::<floor::OpenCrabsFloor<'_>>(text).map(drop)),
+            "clido" => black_box(serde_json::from_str::<floor::ClidoFloor<'_>>(text).map(drop)),
+            _ => black_box(serde_json::from_str::<floor::AimiFloor<'_>>(text).map(drop)),
         };
         parse(&text)?;
         let source = SourceText::new(text.clone());

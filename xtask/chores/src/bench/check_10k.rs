@@ -10,18 +10,18 @@ use planwright::core::inspect::inspect;
 use planwright::core::text::SourceText;
 use planwright_testkit::generate;
 
-use super::table::{Sample, Table, interleaved};
-use super::{peak_of_check, release_binary, scratch};
+use super::table::{BenchTable, Median, interleaved};
+use super::{peak_of_check, scratch};
 
 const N_TASKS: usize = 10_000;
 
-/// Children per reading of the clock, which ticks every 10 ms.
+/// Child processes per reading of the clock, which ticks every 10 ms.
 const BATCH: usize = 20;
 
-pub(crate) fn run() -> anyhow::Result<Table> {
-    let binary = release_binary()?;
+pub(crate) fn run() -> anyhow::Result<BenchTable> {
+    let binary = crate::built::shipped()?;
     let folder = scratch()?;
-    let mut table = Table::new(
+    let mut table = BenchTable::new(
         format!("check-10k: `planwright check` on {N_TASKS} tasks, as a process"),
         &[
             "dialect",
@@ -60,7 +60,7 @@ pub(crate) fn run() -> anyhow::Result<Table> {
     Ok(table)
 }
 
-fn cpu_of_check(binary: &Path, path: &Path) -> anyhow::Result<Sample> {
+fn cpu_of_check(binary: &Path, path: &Path) -> anyhow::Result<Median> {
     cpu_of(&|| {
         Command::new(binary)
             .arg("check")
@@ -72,8 +72,8 @@ fn cpu_of_check(binary: &Path, path: &Path) -> anyhow::Result<Sample> {
     })
 }
 
-/// Returns the CPU milliseconds of one process, from the system's account of finished children.
-pub(crate) fn cpu_of(spawn: &dyn Fn() -> std::io::Result<ExitStatus>) -> anyhow::Result<Sample> {
+/// Returns the CPU milliseconds of one process, from the system's CPU time of finished children.
+pub(crate) fn cpu_of(spawn: &dyn Fn() -> std::io::Result<ExitStatus>) -> anyhow::Result<Median> {
     let mut values = Vec::new();
     for _ in 0..5 {
         let before = children_ticks();
@@ -82,13 +82,13 @@ pub(crate) fn cpu_of(spawn: &dyn Fn() -> std::io::Result<ExitStatus>) -> anyhow:
         }
         values.push((children_ticks() - before) as f64 * 10.0 / BATCH as f64);
     }
-    Ok(Sample::of(values))
+    Ok(Median::of(values))
 }
 
 /// Returns the CPU time of finished children in ticks of 10 ms.
 fn children_ticks() -> u64 {
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    // The name may hold spaces and brackets; the numbers begin after the last bracket.
+    // The name may contain spaces and brackets; the numbers begin after the last bracket.
     let fields: Vec<&str> = stat
         .rsplit_once(')')
         .map_or(Vec::new(), |(_, rest)| rest.split_whitespace().collect());

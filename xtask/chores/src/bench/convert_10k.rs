@@ -1,5 +1,5 @@
-//! A whole `planwright convert` process on 10,000 tasks, each dialect to each other, against `planwright check` of what it
-//! reads and of what it makes: both are read and checked by a conversion, too.
+//! A whole `planwright convert` process on 10,000 tasks, from each dialect to each other, against `planwright check` of its
+//! input and of its output: a conversion reads and checks both.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -8,15 +8,15 @@ use planwright::core::dialect::DIALECTS;
 use planwright_testkit::generate;
 
 use super::check_10k::cpu_of;
-use super::table::Table;
-use super::{release_binary, scratch};
+use super::scratch;
+use super::table::BenchTable;
 
 const N_TASKS: usize = 10_000;
 
-pub(crate) fn run() -> anyhow::Result<Table> {
-    let binary = release_binary()?;
+pub(crate) fn run() -> anyhow::Result<BenchTable> {
+    let binary = crate::built::shipped()?;
     let folder = scratch()?;
-    let mut table = Table::new(
+    let mut table = BenchTable::new(
         format!("convert-10k: `planwright convert` on {N_TASKS} tasks, as a process, in CPU time"),
         &[
             "from",

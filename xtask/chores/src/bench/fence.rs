@@ -1,4 +1,4 @@
-//! What a fence costs an attempt: the same process with and without one, as a run starts it.
+//! The cost of a fence for an attempt: the same process with and without one, started as a run does.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -10,17 +10,17 @@ use planwright::run::fence::{Fencing, ProcessFolders, TemporaryFolders};
 use planwright::run::redaction::Redaction;
 use planwright::run::worker::{ProcessLimits, ProcessMark, ProcessSpec, Stdin, WorkerEvent, Workers};
 
-use super::table::{Table, interleaved};
-use super::{PROGRAM, release_binary, scratch};
+use super::table::{BenchTable, interleaved};
+use super::{PROGRAM, scratch};
 
-/// Processes per run: one is too short to time.
+/// Processes per measurement: one is too short.
 const BATCH: u64 = 50;
 
-/// The most that a fence may cost, in milliseconds.
+/// The limit for the cost of a fence, in milliseconds.
 const MOST: f64 = 3.0;
 
-pub(crate) fn run() -> anyhow::Result<Table> {
-    let binary = release_binary()?;
+pub(crate) fn run() -> anyhow::Result<BenchTable> {
+    let binary = crate::built::shipped()?;
     let folder = scratch()?;
     let mut config = load(folder.path(), &ConfigInputs::default()).config.run;
     let mut fencing_of = |mode: FenceMode| {
@@ -33,7 +33,7 @@ pub(crate) fn run() -> anyhow::Result<Table> {
     let mut writing = || batch(&write, folder.path());
     let mut strictly = || batch(&strict, folder.path());
     let samples = interleaved(&mut [&mut none, &mut writing, &mut strictly]);
-    let mut table = Table::new(
+    let mut table = BenchTable::new(
         "fence: milliseconds per process",
         &["fence", "median", "over none (\u{2264} 3 ms)"],
     );
@@ -52,7 +52,7 @@ pub(crate) fn run() -> anyhow::Result<Table> {
     Ok(table)
 }
 
-/// Starts processes one after another: policy, temporary folder, process, and the end of both.
+/// Starts processes one after another, each with a policy and a temporary folder, and ends them.
 fn batch(fencing: &Fencing, folder: &Path) {
     let Ok(mut workers) = Workers::new() else {
         return;

@@ -1,8 +1,8 @@
-//! Graphs of tasks that do nothing, written as planwright, ninja and make each want them. Runs nothing.
+//! Graphs of tasks that do nothing, in the formats of planwright, ninja and make. Runs nothing.
 
 use std::fmt::Write as _;
 
-/// What a task does: the quickest program that is everywhere. It is not started through a shell by planwright.
+/// The command of a task: the fastest program that every system has. planwright starts it without a shell.
 pub(crate) const PROGRAM: &str = "/bin/true";
 
 /// Tasks per layer of a layered graph.
@@ -11,13 +11,13 @@ const LAYER_WIDTH: usize = 100;
 /// How the tasks of a graph depend on each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Shape {
-    /// Each on the one before.
+    /// Each task depends on the one before.
     Chain,
-    /// None on any other.
+    /// No task depends on another.
     Wide,
-    /// In layers, each task on two of the layer before.
+    /// In layers, each task depends on two of the layer before.
     Layered,
-    /// One, then two that depend on it, then one that depends on both, and so on.
+    /// One task, then two that depend on it, then one that depends on both, and so on.
     Diamond,
 }
 

@@ -10,18 +10,18 @@ use planwright::run::journal::JournalHeader;
 use planwright::run::runs::{AttemptEndRecord, AttemptRecord, Outcome, RunEvent, RunLog};
 
 use super::scratch;
-use super::table::{Table, interleaved};
+use super::table::{BenchTable, interleaved};
 
-/// How many tasks are under way at once: so many records are made durable together.
+/// The number of running tasks: as many records are made durable together.
 const IN_FLIGHT: [usize; 3] = [1, 2, 32];
 
-/// The most that a record may take where many are under way, in microseconds.
+/// The limit per record with many running tasks, in microseconds.
 const MOST: f64 = 10.0;
 
-pub(crate) fn run(n_tasks: usize) -> anyhow::Result<Table> {
+pub(crate) fn run(n_tasks: usize) -> anyhow::Result<BenchTable> {
     // Whole groups, so that both sides sync equally often.
     let n_tasks = n_tasks.next_multiple_of(32);
-    let mut table = Table::new(
+    let mut table = BenchTable::new(
         format!("journal: two durable records for each of {n_tasks} tasks, microseconds per record"),
         &[
             "in flight",
@@ -38,7 +38,7 @@ pub(crate) fn run(n_tasks: usize) -> anyhow::Result<Table> {
         let path = folder.path().join("run.journal");
         write_log(&path, n_tasks, n_in_flight)?;
         let text = std::fs::read_to_string(&path)?;
-        // The first line says whose log it is, and is not part of what is measured.
+        // The first line names the plan, and is not measured.
         let lines: Vec<&str> = text.split_inclusive('\n').skip(1).collect();
         let groups: Vec<String> = lines.chunks(n_in_flight).map(<[&str]>::concat).collect();
         let floor_path = folder.path().join("floor.journal");
@@ -70,7 +70,7 @@ pub(crate) fn run(n_tasks: usize) -> anyhow::Result<Table> {
     Ok(table)
 }
 
-/// Writes the log of a run whose tasks begin and end in groups, as the engine does: it continues when a group is durable.
+/// Writes the log of a run whose tasks start and end in groups, as the engine does: it continues when a group is durable.
 fn write_log(path: &Path, n_tasks: usize, n_in_flight: usize) -> anyhow::Result<()> {
     remove(path)?;
     let header = JournalHeader {
@@ -96,7 +96,7 @@ fn starting(task_ix: usize, slot: usize) -> RunEvent {
     RunEvent::AttemptStarting(AttemptRecord {
         task: format!("t{task_ix}"),
         attempt: 1,
-        agent: "nobody".to_owned(),
+        agent: "noop".to_owned(),
         slot: slot as u32 + 1,
         ..AttemptRecord::default()
     })

@@ -8,28 +8,27 @@ use planwright::run::config::Cleaning;
 use planwright::run::git::{Checkouts, Pool, Repository, SnapshotRequest, TargetBranch, with_trailers};
 
 use super::scratch;
-use super::table::{Table, interleaved};
+use super::table::{BenchTable, interleaved};
 
-/// How many files the repository has.
 const FILES: usize = 1_848;
 
-pub(crate) fn run() -> anyhow::Result<Table> {
+pub(crate) fn run() -> anyhow::Result<BenchTable> {
     let folder = scratch()?;
-    let sample = Sample::new(folder.path())?;
-    let mut table = Table::new(
+    let repository = LandingRepository::new(folder.path())?;
+    let mut table = BenchTable::new(
         format!("landing: a repository of {FILES} files, milliseconds"),
         &["step", "plain git", "planwright", "ratio (≤ 1.3)"],
     );
-    let mut plain = || sample.plain_checkout().expect("git");
-    let mut own = || sample.own_checkout().expect("git");
+    let mut plain = || repository.plain_checkout().expect("git");
+    let mut own = || repository.own_checkout().expect("git");
     add_row(&mut table, "create a checkout", &mut plain, &mut own);
-    let mut plain = || sample.plain_landing().expect("git");
-    let mut own = || sample.own_landing().expect("git");
+    let mut plain = || repository.plain_landing().expect("git");
+    let mut own = || repository.own_landing().expect("git");
     add_row(&mut table, "land one task", &mut plain, &mut own);
     Ok(table)
 }
 
-fn add_row(table: &mut Table, what: &str, plain: &mut dyn FnMut(), own: &mut dyn FnMut()) {
+fn add_row(table: &mut BenchTable, what: &str, plain: &mut dyn FnMut(), own: &mut dyn FnMut()) {
     let samples = interleaved(&mut [plain, own]);
     let ratio = samples[1].median / samples[0].median;
     table.row(
@@ -43,14 +42,14 @@ fn add_row(table: &mut Table, what: &str, plain: &mut dyn FnMut(), own: &mut dyn
     );
 }
 
-/// A repository, and room for checkouts of it.
-struct Sample {
+/// A repository, and a folder for checkouts of it.
+struct LandingRepository {
     root: PathBuf,
     outside: PathBuf,
     head: String,
 }
 
-impl Sample {
+impl LandingRepository {
     fn new(folder: &Path) -> anyhow::Result<Self> {
         let root = folder.join("repository");
         for n in 0..FILES {
@@ -59,20 +58,20 @@ impl Sample {
             std::fs::write(path, format!("{n}\n").repeat(60))?;
         }
         git(&root, &["init", "--quiet", "--initial-branch=main"])?;
-        git(&root, &["config", "user.name", "Somebody"])?;
-        git(&root, &["config", "user.email", "somebody@example.org"])?;
+        git(&root, &["config", "user.name", "User"])?;
+        git(&root, &["config", "user.email", "user@example.org"])?;
         git(&root, &["add", "--all"])?;
         git(&root, &["commit", "--quiet", "-m", "Begin"])?;
         git(&root, &["branch", "plain"])?;
         git(&root, &["branch", "own"])?;
-        Ok(Sample {
+        Ok(LandingRepository {
             head: git(&root, &["rev-parse", "HEAD"])?,
             outside: folder.join("outside"),
             root,
         })
     }
 
-    /// Makes a checkout with a git directory of its own that borrows objects.
+    /// Creates a checkout with a separate git directory that borrows objects.
     fn plain_checkout(&self) -> anyhow::Result<()> {
         let folder = self.outside.join("plain");
         remove(&folder)?;
@@ -112,7 +111,7 @@ impl Sample {
         Ok(Checkouts::open(&repository, &self.outside.join("run"))?)
     }
 
-    /// The work of one task by hand: a snapshot, its commit brought into the repository, a clean checkout to verify it in, and the
+    /// The work of one task by hand: a snapshot, its commit fetched into the repository, a clean checkout to verify it, and the
     /// branch moved.
     fn plain_landing(&self) -> anyhow::Result<()> {
         let tip = git(&self.root, &["rev-parse", "plain"])?;

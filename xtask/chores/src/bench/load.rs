@@ -1,44 +1,34 @@
-//! Large plans, many plans, long output and many slots: what each item takes, in time and in memory, must not grow with their
+//! Large plans, many plans, long output and many slots: time and memory per item must not grow with their
 //! number.
-
-use std::process::{Command, Stdio};
-use std::time::Instant;
 
 use anyhow::Context as _;
 use planwright::core::dialect::{DIALECTS, Dialect};
-use planwright_testkit::{TempFolder, generate};
+use planwright_testkit::generate;
 
+use super::process::{CommandCost, measured};
 use super::scratch;
-use super::table::{Sample, Table};
+use super::table::{BenchTable, Median};
 
-/// How often each work is done.
+/// Measurements of each work.
 const RUNS: usize = 5;
 
-/// How much more an item may take among ten times as many.
+/// The limit of the ratio between all items and a tenth of them, per item.
 const MOST: f64 = 1.2;
 
-/// How many bytes the talkative agent writes: 1 GiB.
+/// The output of the agent that writes much: 1 GiB.
 const N_BYTES: u64 = 1 << 30;
 
-/// How many tasks run at once.
+/// The number of parallel tasks.
 const N_SLOTS: usize = 500;
 
-/// How many tasks are in a wave of a pack. Elsewhere each of them waits for all of the wave before, and there is a bound for that.
+/// The number of tasks in a wave of a pack: each task of the next wave depends on all of them, and dependencies have a limit.
 const WAVE_WIDTH: usize = 5;
 
-/// What one command took.
-#[derive(Clone, Copy)]
-struct Took {
-    milliseconds: f64,
-    /// The peak of its memory.
-    kib: f64,
-}
+/// Some work on a number of items.
+type LoadWork<'w> = &'w dyn Fn(usize) -> anyhow::Result<CommandCost>;
 
-/// Some work, on so many items.
-type Work<'w> = &'w dyn Fn(usize) -> anyhow::Result<Took>;
-
-pub(crate) fn run(n_tasks: usize) -> anyhow::Result<Table> {
-    let mut table = Table::new(
+pub(crate) fn run(n_tasks: usize) -> anyhow::Result<BenchTable> {
+    let mut table = BenchTable::new(
         format!("load: up to {n_tasks} tasks, 1,000 plans, 1 GiB of output, {N_SLOTS} slots"),
         &[
             "work",
@@ -78,8 +68,8 @@ pub(crate) fn run(n_tasks: usize) -> anyhow::Result<Table> {
     Ok(table)
 }
 
-/// Does some work on a tenth of the items, and on all of them.
-fn compare(table: &mut Table, what: &str, n_all: usize, work: Work<'_>) -> anyhow::Result<()> {
+/// Measures some work on a thousandth, a tenth and all of the items.
+fn compare(table: &mut BenchTable, what: &str, n_all: usize, work: LoadWork<'_>) -> anyhow::Result<()> {
     let sizes = [(n_all / 1000).max(1), n_all / 10, n_all];
     let mut took = vec![Vec::new(); sizes.len()];
     for _ in 0..RUNS {
@@ -87,12 +77,12 @@ fn compare(table: &mut Table, what: &str, n_all: usize, work: Work<'_>) -> anyho
             took[place].push(work(*n).with_context(|| format!("{what} of {n}"))?);
         }
     }
-    let sample = |place: usize, of: fn(&Took) -> f64| Sample::of(took[place].iter().map(of).collect());
-    let times: Vec<Sample> = (0..sizes.len())
+    let sample = |place: usize, of: fn(&CommandCost) -> f64| Median::of(took[place].iter().map(of).collect());
+    let times: Vec<Median> = (0..sizes.len())
         .map(|place| sample(place, |took| took.milliseconds))
         .collect();
-    let peaks: Vec<Sample> = (0..sizes.len()).map(|place| sample(place, |took| took.kib)).collect();
-    let each = |samples: &[Sample], place: usize| {
+    let peaks: Vec<Median> = (0..sizes.len()).map(|place| sample(place, |took| took.kib)).collect();
+    let each = |samples: &[Median], place: usize| {
         (samples[place].median - samples[0].median).max(0.0) / (sizes[place] - sizes[0]) as f64
     };
     for place in 1..sizes.len() {
@@ -116,7 +106,7 @@ fn compare(table: &mut Table, what: &str, n_all: usize, work: Work<'_>) -> anyho
     Ok(())
 }
 
-fn with_plan(dialect: &dyn Dialect, name: &str, n_tasks: usize, args: &[&str]) -> anyhow::Result<Took> {
+fn with_plan(dialect: &dyn Dialect, name: &str, n_tasks: usize, args: &[&str]) -> anyhow::Result<CommandCost> {
     let folder = scratch()?;
     let (text, others) = generate::stored(dialect, n_tasks, WAVE_WIDTH);
     for (name, text) in others {
@@ -124,10 +114,10 @@ fn with_plan(dialect: &dyn Dialect, name: &str, n_tasks: usize, args: &[&str]) -
     }
     folder.write(name, text)?;
     folder.write("planwright.toml", "")?;
-    measure(&folder, args)
+    measured(folder.path(), args)
 }
 
-fn with_plans(n_plans: usize, args: &[&str]) -> anyhow::Result<Took> {
+fn with_plans(n_plans: usize, args: &[&str]) -> anyhow::Result<CommandCost> {
     let folder = scratch()?;
     folder.write("planwright.toml", "")?;
     let text = generate::plan("clido", 10);
@@ -135,11 +125,11 @@ fn with_plans(n_plans: usize, args: &[&str]) -> anyhow::Result<Took> {
         let id = format!("plan-{ix:08}");
         folder.write(&format!(".clido/plans/{id}.json"), text.replace("plan-a1b2c3d4", &id))?;
     }
-    measure(&folder, args)
+    measured(folder.path(), args)
 }
 
 /// Runs a task whose agent writes far more than its log keeps.
-fn talk(table: &mut Table) -> anyhow::Result<()> {
+fn talk(table: &mut BenchTable) -> anyhow::Result<()> {
     let folder = scratch()?;
     folder.write(
         "planwright.toml",
@@ -148,7 +138,7 @@ fn talk(table: &mut Table) -> anyhow::Result<()> {
         ),
     )?;
     folder.write("plan.json", generate::plan("clido", 1))?;
-    let took = measure(&folder, &["run", "--quiet", "plan.json"])?;
+    let took = measured(folder.path(), &["run", "--quiet", "plan.json"])?;
     let kept = kept_bytes(folder.path())?;
     table.row(
         vec![
@@ -167,7 +157,7 @@ fn talk(table: &mut Table) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Returns how many bytes lie in the folder of planwright's own state.
+/// Returns the size of planwright's state folder in bytes.
 fn kept_bytes(root: &std::path::Path) -> anyhow::Result<u64> {
     let mut n_bytes = 0;
     let mut folders = vec![root.join(".planwright")];
@@ -183,8 +173,8 @@ fn kept_bytes(root: &std::path::Path) -> anyhow::Result<u64> {
     Ok(n_bytes)
 }
 
-/// Runs tasks that wait a second each, all at once.
-fn crowd(table: &mut Table) -> anyhow::Result<()> {
+/// Runs tasks that each wait for a second, all in parallel.
+fn crowd(table: &mut BenchTable) -> anyhow::Result<()> {
     let folder = scratch()?;
     folder.write(
         "planwright.toml",
@@ -198,7 +188,7 @@ fn crowd(table: &mut Table) -> anyhow::Result<()> {
         format!("{{\"goal\": \"g\", \"tasks\": [{}]}}\n", tasks.join(",\n")),
     )?;
     let slots = N_SLOTS.to_string();
-    let took = measure(&folder, &["run", "--quiet", "-j", &slots, "plan.json"])?;
+    let took = measured(folder.path(), &["run", "--quiet", "-j", &slots, "plan.json"])?;
     table.row(
         vec![
             format!("run, {N_SLOTS} tasks of a second at once"),
@@ -210,27 +200,8 @@ fn crowd(table: &mut Table) -> anyhow::Result<()> {
             format!("{:.2}", took.kib / N_SLOTS as f64),
             "–".to_owned(),
         ],
-        // One after another they would take as many seconds.
+        // In sequence, they would take as many seconds.
         took.milliseconds < N_SLOTS as f64 * 1000.0 / 10.0,
     );
     Ok(())
-}
-
-/// Runs a command in a process of its own.
-fn measure(folder: &TempFolder, args: &[&str]) -> anyhow::Result<Took> {
-    let start = Instant::now();
-    let out = Command::new(std::env::current_exe()?)
-        .arg("measure")
-        .args(args)
-        .current_dir(folder.path())
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .output()?;
-    let milliseconds = start.elapsed().as_secs_f64() * 1000.0;
-    let text = String::from_utf8_lossy(&out.stderr);
-    anyhow::ensure!(out.status.success(), "{args:?} failed: {text}");
-    let peak = text.lines().rev().find_map(|line| line.strip_prefix("peak "));
-    let kib = peak.context("no peak was reported")?.parse()?;
-    Ok(Took { milliseconds, kib })
 }

@@ -19,20 +19,20 @@ mod table;
 mod transition_10k;
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, ExitCode};
 
 use anyhow::Context as _;
 pub(crate) use graph::PROGRAM;
 pub(crate) use run_noop::SETTINGS;
-use table::Table;
-pub(crate) use table::{Sample, milliseconds};
+use table::BenchTable;
+pub(crate) use table::{Median, milliseconds};
 
-/// Runs the named benchmarks, or all of them. With `--tasks N` those about runs have that many tasks, for a quick look.
-#[expect(clippy::print_stdout, clippy::print_stderr, reason = "a chore talks to its user")]
+/// Runs the named benchmarks, or all of them. With `--tasks N`, benchmarks of runs have that many tasks, for a quick look.
+#[expect(clippy::print_stdout, clippy::print_stderr, reason = "a chore prints to its user")]
 pub(crate) fn run(args: &[&str]) -> anyhow::Result<()> {
     if cfg!(debug_assertions) {
-        // The in-process benchmarks measure this very binary, so it must be an optimised one.
+        // The in-process benchmarks measure this binary, so it must be an optimised one.
         let status = Command::new(env!("CARGO"))
             .args([
                 "run",
@@ -50,8 +50,8 @@ pub(crate) fn run(args: &[&str]) -> anyhow::Result<()> {
         return Ok(());
     }
     let (names, n_tasks) = names_and_size(args)?;
-    type Bench = Box<dyn Fn() -> anyhow::Result<Table>>;
-    let sized = |bench: fn(usize) -> anyhow::Result<Table>, usual: usize| -> Bench {
+    type Bench = Box<dyn Fn() -> anyhow::Result<BenchTable>>;
+    let sized = |bench: fn(usize) -> anyhow::Result<BenchTable>, usual: usize| -> Bench {
         Box::new(move || bench(n_tasks.unwrap_or(usual)))
     };
     let all: [(&str, Bench); 12] = [
@@ -69,7 +69,7 @@ pub(crate) fn run(args: &[&str]) -> anyhow::Result<()> {
         ("load", sized(load::run, 100_000)),
     ];
     if let Some(unknown) = names.iter().find(|name| !all.iter().any(|(known, _)| known == *name)) {
-        anyhow::bail!("there is no benchmark `{unknown}`");
+        anyhow::bail!("unknown benchmark `{unknown}`");
     }
     let mut missed = Vec::new();
     for (name, bench) in all.iter().filter(|(name, _)| names.is_empty() || names.contains(name)) {
@@ -84,14 +84,14 @@ pub(crate) fn run(args: &[&str]) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Returns the names of benchmarks, and how many tasks runs are to have where that is said.
+/// Returns the names of benchmarks, and the value of `--tasks`.
 fn names_and_size<'a>(args: &[&'a str]) -> anyhow::Result<(Vec<&'a str>, Option<usize>)> {
     let Some(place) = args.iter().position(|arg| *arg == "--tasks") else {
         return Ok((args.to_vec(), None));
     };
     let number = args.get(place + 1).context("--tasks takes a number")?;
-    let n_tasks: usize = number.parse().with_context(|| format!("`{number}` is no number"))?;
-    anyhow::ensure!(n_tasks > 0, "there must be a task");
+    let n_tasks: usize = number.parse().with_context(|| format!("`{number}` is not a number"))?;
+    anyhow::ensure!(n_tasks > 0, "--tasks must be at least 1");
     let names = [args.get(..place), args.get(place + 2..)]
         .into_iter()
         .flatten()
@@ -112,34 +112,23 @@ pub(crate) fn measure(args: &[&str]) -> ExitCode {
     code
 }
 
-/// Returns the peak resident memory of this process, where the system says.
+/// Returns the peak resident memory of this process, if the system reports it.
 fn peak_kib() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
     line.split_whitespace().nth(1)?.parse().ok()
 }
 
-/// Returns the peak memory of a check in MiB, measured in a process of its own.
+/// Returns the peak memory of a check in MiB, measured in a separate process.
 fn peak_of_check(path: &Path) -> anyhow::Result<f64> {
     let out = Command::new(std::env::current_exe()?)
         .args(["measure", "check"])
         .arg(path)
         .output()?;
-    let text = String::from_utf8_lossy(&out.stderr);
-    let line = text
-        .lines()
-        .rev()
-        .find_map(|line| line.strip_prefix("peak "))
-        .context("no peak was reported")?;
-    Ok(line.parse::<f64>()? / 1024.0)
+    Ok(process::reported_peak(&String::from_utf8_lossy(&out.stderr))? / 1024.0)
 }
 
-/// Builds the shipped binary and returns its path.
-fn release_binary() -> anyhow::Result<PathBuf> {
-    crate::built::shipped()
-}
-
-/// Returns a folder for generated inputs that lives as long as the benchmark.
+/// Returns a folder for generated inputs, which is removed when dropped.
 fn scratch() -> anyhow::Result<planwright_testkit::TempFolder> {
     Ok(planwright_testkit::TempFolder::new()?)
 }

@@ -1,30 +1,32 @@
-//! What a process took: its time by the clock, and what it spent of the processor itself, without those that it started.
+//! The cost of a process: its wall-clock time, and its own CPU time without its child processes.
 
-use std::process::Command;
+use std::path::Path;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// What a process took from its start to its end.
+use anyhow::Context as _;
+
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Spent {
+pub(crate) struct ProcessTime {
     pub(crate) wall: Duration,
-    /// The processor's time of the process alone, user and system; none where the system does not tell it.
+    /// User and system time of the process alone; none if the system does not report it.
     pub(crate) own_cpu: Option<Duration>,
 }
 
 /// Runs a command to its end; one that fails is an error.
-pub(crate) fn spent(command: &mut Command) -> anyhow::Result<Spent> {
+pub(crate) fn spent(command: &mut Command) -> anyhow::Result<ProcessTime> {
     let start = Instant::now();
     let mut child = command.spawn()?;
     let own_cpu = own_cpu_at_end(child.id());
     let wall = start.elapsed();
     let status = child.wait()?;
     anyhow::ensure!(status.success(), "{command:?} failed: {status}");
-    Ok(Spent { wall, own_cpu })
+    Ok(ProcessTime { wall, own_cpu })
 }
 
-/// Waits until a child is over, and asks what it spent before the system forgets it.
+/// Waits until a child process has ended, and reads its CPU time before the system discards it.
 ///
-/// What the system tells after that has the child's own children in it, which is all that these benchmarks are not about.
+/// What the system reports later includes the child's own children, which these benchmarks do not measure.
 #[cfg(target_os = "linux")]
 fn own_cpu_at_end(pid: u32) -> Option<Duration> {
     use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
@@ -43,7 +45,7 @@ fn own_cpu_at_end(_pid: u32) -> Option<Duration> {
     None
 }
 
-/// Returns the user and system time of a line of the process table: the 14th and 15th field. The name before them may hold
+/// Returns the user and system time of a line of `/proc/PID/stat`: the 14th and 15th field. The name before them may contain
 /// anything.
 #[cfg(target_os = "linux")]
 fn own_ticks(line: &str) -> Option<u64> {
@@ -52,6 +54,37 @@ fn own_ticks(line: &str) -> Option<u64> {
     let user: u64 = fields.next()?.parse().ok()?;
     let system: u64 = fields.next()?.parse().ok()?;
     Some(user + system)
+}
+
+#[derive(Clone, Copy)]
+pub(crate) struct CommandCost {
+    pub(crate) milliseconds: f64,
+    /// Peak memory.
+    pub(crate) kib: f64,
+}
+
+/// Runs planwright in a separate process that reports its peak memory.
+pub(crate) fn measured(folder: &Path, args: &[&str]) -> anyhow::Result<CommandCost> {
+    let start = Instant::now();
+    let out = Command::new(std::env::current_exe()?)
+        .arg("measure")
+        .args(args)
+        .current_dir(folder)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .output()?;
+    let milliseconds = start.elapsed().as_secs_f64() * 1000.0;
+    let text = String::from_utf8_lossy(&out.stderr);
+    anyhow::ensure!(out.status.success(), "{args:?} failed: {text}");
+    let kib = reported_peak(&text)?;
+    Ok(CommandCost { milliseconds, kib })
+}
+
+/// Returns the peak memory in KiB that a process reported.
+pub(crate) fn reported_peak(text: &str) -> anyhow::Result<f64> {
+    let peak = text.lines().rev().find_map(|line| line.strip_prefix("peak "));
+    Ok(peak.context("no peak was reported")?.parse()?)
 }
 
 #[cfg(all(test, target_os = "linux"))]

@@ -1,12 +1,10 @@
-//! Other programs that run graphs of tasks, where they are installed.
+//! Other programs that run graphs of tasks, if they are installed.
 
-use std::process::{Command, Stdio};
-
-/// A program that may be there.
+/// A program that may be installed.
 #[derive(Clone, Copy)]
 pub(crate) struct Rival {
     pub(crate) name: &'static str,
-    /// The package that has it, by who installs it.
+    /// The packages of the program, by installer.
     packages: &'static str,
 }
 
@@ -22,15 +20,10 @@ pub(crate) const MAKE: Rival = Rival {
 
 impl Rival {
     pub(crate) fn is_installed(self) -> bool {
-        let answer = Command::new(self.name)
-            .arg("--version")
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .status();
-        answer.is_ok_and(|status| status.success())
+        xtask::needs::answers(self.name, &["--version"])
     }
 
-    /// Returns what to do to have it.
+    /// Returns how to install it.
     pub(crate) fn advice(self) -> String {
         format!(
             "{} is not installed and was not measured; {} installs it.",

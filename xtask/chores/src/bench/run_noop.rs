@@ -7,43 +7,43 @@ use std::process::{Command, Stdio};
 use planwright_testkit::TempFolder;
 
 use super::graph::{PROGRAM, Shape};
-use super::process::{Spent, spent};
+use super::process::{ProcessTime, spent};
 use super::rivals::{MAKE, NINJA};
+use super::scratch;
 use super::spawn_floor::N_SLOTS;
-use super::table::{Sample, Table};
-use super::{release_binary, scratch};
+use super::table::{BenchTable, Median};
 
-/// How often each contender runs, after once to warm up.
+/// Measured rounds; a round of warm-up comes before them.
 const RUNS: usize = 5;
 
-/// What a workspace of these benchmarks is configured with.
-pub(crate) const SETTINGS: &str = "[agents.nobody]\ncommand = [\"/bin/true\", \"{prompt_file}\"]\nprompt = \"file\"\noutput = \"plain\"\n\n\
-                                   [run]\nagent = \"nobody\"\n";
+/// The configuration of the workspaces of these benchmarks.
+pub(crate) const SETTINGS: &str = "[agents.noop]\ncommand = [\"/bin/true\", \"{prompt_file}\"]\nprompt = \"file\"\noutput = \"plain\"\n\n\
+                                   [run]\nagent = \"noop\"\n";
 
-/// Who takes part, in the order of the columns.
+/// The measured runners, in the order of the columns.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Contender {
+enum NoopRunner {
     Floor,
     Ninja,
     Make,
     Planwright,
 }
 
-/// The figures of one contender in microseconds per task.
+/// The figures of one runner in microseconds per task.
 #[derive(Clone, Copy)]
 struct Figures {
-    wall: Sample,
-    /// None where the system does not tell.
-    own_cpu: Option<Sample>,
+    wall: Median,
+    /// None if the system does not report it.
+    own_cpu: Option<Median>,
 }
 
-pub(crate) fn run(n_tasks: usize) -> anyhow::Result<Table> {
-    let binary = release_binary()?;
-    let mut contenders = vec![Contender::Floor];
-    contenders.extend(NINJA.is_installed().then_some(Contender::Ninja));
-    contenders.extend(MAKE.is_installed().then_some(Contender::Make));
-    contenders.push(Contender::Planwright);
-    let mut table = Table::new(
+pub(crate) fn run(n_tasks: usize) -> anyhow::Result<BenchTable> {
+    let binary = crate::built::shipped()?;
+    let mut contenders = vec![NoopRunner::Floor];
+    contenders.extend(NINJA.is_installed().then_some(NoopRunner::Ninja));
+    contenders.extend(MAKE.is_installed().then_some(NoopRunner::Make));
+    contenders.push(NoopRunner::Planwright);
+    let mut table = BenchTable::new(
         format!("run-noop: {n_tasks} tasks of `{PROGRAM}`, {N_SLOTS} at a time, microseconds per task"),
         &[
             "shape",
@@ -58,13 +58,13 @@ pub(crate) fn run(n_tasks: usize) -> anyhow::Result<Table> {
             "against bare starts (≤ 1.3)",
         ],
     );
-    // Nothing is removed before the end: a file system may be slower for a while where many files were.
+    // Nothing is removed before the end: removing many files slows some file systems down for a while.
     let mut kept = Vec::new();
     for shape in Shape::ALL {
         let figures = measure(&binary, shape, n_tasks, &contenders, &mut kept)?;
         add_row(&mut table, shape, &contenders, &figures);
     }
-    for (rival, contender) in [(NINJA, Contender::Ninja), (MAKE, Contender::Make)] {
+    for (rival, contender) in [(NINJA, NoopRunner::Ninja), (MAKE, NoopRunner::Make)] {
         if !contenders.contains(&contender) {
             table.remark(rival.advice());
         }
@@ -72,38 +72,38 @@ pub(crate) fn run(n_tasks: usize) -> anyhow::Result<Table> {
     Ok(table)
 }
 
-/// Runs all contenders in turn, so that what else the machine does hits them alike.
+/// Runs all runners in turn, so that other load on the machine affects them equally.
 fn measure(
     binary: &Path,
     shape: Shape,
     n_tasks: usize,
-    contenders: &[Contender],
+    contenders: &[NoopRunner],
     kept: &mut Vec<TempFolder>,
 ) -> anyhow::Result<Vec<Figures>> {
-    let mut spents: Vec<Vec<Spent>> = vec![Vec::new(); contenders.len()];
+    let mut spents: Vec<Vec<ProcessTime>> = vec![Vec::new(); contenders.len()];
     for round in 0..=RUNS {
         for (contender, spents) in contenders.iter().zip(&mut spents) {
-            // A folder of its own each time, so that no contender finds what was done before.
+            // A new folder each time, so that no runner finds earlier results.
             let folder = scratch()?;
             let mut command = match contender {
-                Contender::Floor => {
+                NoopRunner::Floor => {
                     let mut command = Command::new(std::env::current_exe()?);
                     command.args(["spawn-floor", &n_tasks.to_string(), PROGRAM]);
                     command
                 }
-                Contender::Ninja => {
+                NoopRunner::Ninja => {
                     folder.write("build.ninja", shape.ninja(n_tasks))?;
                     let mut command = Command::new(NINJA.name);
                     command.args(["--quiet", &format!("-j{N_SLOTS}")]);
                     command
                 }
-                Contender::Make => {
+                NoopRunner::Make => {
                     folder.write("Makefile", shape.makefile(n_tasks))?;
                     let mut command = Command::new(MAKE.name);
                     command.args(["--silent", "--no-builtin-rules", &format!("-j{N_SLOTS}")]);
                     command
                 }
-                Contender::Planwright => {
+                NoopRunner::Planwright => {
                     folder.write("plan.json", shape.plan(n_tasks))?;
                     folder.write("planwright.toml", SETTINGS)?;
                     let mut command = Command::new(binary);
@@ -126,35 +126,35 @@ fn measure(
 }
 
 impl Figures {
-    fn of(spents: &[Spent], n_tasks: usize) -> Self {
+    fn of(spents: &[ProcessTime], n_tasks: usize) -> Self {
         let each = |seconds: f64| seconds * 1e6 / n_tasks as f64;
         let own: Option<Vec<f64>> = spents
             .iter()
             .map(|spent| Some(each(spent.own_cpu?.as_secs_f64())))
             .collect();
         Figures {
-            wall: Sample::of(spents.iter().map(|spent| each(spent.wall.as_secs_f64())).collect()),
-            own_cpu: own.map(Sample::of),
+            wall: Median::of(spents.iter().map(|spent| each(spent.wall.as_secs_f64())).collect()),
+            own_cpu: own.map(Median::of),
         }
     }
 }
 
-fn add_row(table: &mut Table, shape: Shape, contenders: &[Contender], figures: &[Figures]) {
-    let of = |contender: Contender| {
+fn add_row(table: &mut BenchTable, shape: Shape, contenders: &[NoopRunner], figures: &[Figures]) {
+    let of = |contender: NoopRunner| {
         let place = contenders.iter().position(|one| *one == contender)?;
         figures.get(place).copied()
     };
     let wall = |contender| of(contender).map(|figures| figures.wall);
     let own = |contender| of(contender).and_then(|figures| figures.own_cpu);
-    // Of a short run the system may say that it took no time at all.
-    let against = |own: Option<Sample>, other: Option<Sample>| {
+    // The system may report no CPU time for a short run.
+    let against = |own: Option<Median>, other: Option<Median>| {
         other
             .filter(|other| other.median > 0.0)
             .and_then(|other| Some(own?.median / other.median))
     };
-    let to_ninja = against(wall(Contender::Planwright), wall(Contender::Ninja));
-    let to_floor = against(own(Contender::Planwright), own(Contender::Floor));
-    let time = |sample: Option<Sample>| {
+    let to_ninja = against(wall(NoopRunner::Planwright), wall(NoopRunner::Ninja));
+    let to_floor = against(own(NoopRunner::Planwright), own(NoopRunner::Floor));
+    let time = |sample: Option<Median>| {
         sample.map_or_else(
             || "–".to_owned(),
             |sample| format!("{:.0} ±{:.0} %", sample.median, sample.spread * 100.0),
@@ -164,14 +164,14 @@ fn add_row(table: &mut Table, shape: Shape, contenders: &[Contender], figures: &
     table.row(
         vec![
             shape.name().to_owned(),
-            time(wall(Contender::Floor)),
-            time(wall(Contender::Ninja)),
-            time(wall(Contender::Make)),
-            time(wall(Contender::Planwright)),
+            time(wall(NoopRunner::Floor)),
+            time(wall(NoopRunner::Ninja)),
+            time(wall(NoopRunner::Make)),
+            time(wall(NoopRunner::Planwright)),
             ratio(to_ninja),
-            time(own(Contender::Floor)),
-            time(own(Contender::Ninja)),
-            time(own(Contender::Planwright)),
+            time(own(NoopRunner::Floor)),
+            time(own(NoopRunner::Ninja)),
+            time(own(NoopRunner::Planwright)),
             ratio(to_floor),
         ],
         to_ninja.is_none_or(|ratio| ratio <= 1.0) && to_floor.is_none_or(|ratio| ratio <= 1.3),

@@ -1,32 +1,29 @@
-//! `planwright run` of ever more tasks that do nothing: what one takes, in time and in memory, must not grow.
+//! `planwright run` of more and more tasks that do nothing: time and memory per task must not grow.
 
-use std::process::{Command, Stdio};
-use std::time::Instant;
-
-use anyhow::Context as _;
 use planwright_testkit::TempFolder;
 
 use super::graph::{PROGRAM, Shape};
+use super::process::measured;
 use super::run_noop::SETTINGS;
 use super::scratch;
 use super::spawn_floor::N_SLOTS;
-use super::table::{Sample, Table};
+use super::table::{BenchTable, Median};
 
-/// How often each size runs. The smallest comes first and warms up.
+/// Runs per size. The smallest size comes first and is the warm-up.
 const RUNS: usize = 5;
 
-/// Runs of so many tasks take a minute and more, in which all that varies evens out: one of them is enough.
+/// Runs of this size take over a minute and vary little: one is enough.
 const N_LONG: usize = 100_000;
 
-/// How much more a task may take among many.
+/// The limit of the ratio between large and small runs, per task.
 const MOST: f64 = 1.2;
 
-/// A run with next to nothing to do: what it takes is taken off from the others.
+/// The size of a minimal run, whose time and memory are subtracted from the others.
 const N_BASE: usize = 10;
 
-pub(crate) fn run(n_tasks: usize) -> anyhow::Result<Table> {
+pub(crate) fn run(n_tasks: usize) -> anyhow::Result<BenchTable> {
     let sizes = [n_tasks / 100, n_tasks / 10, n_tasks].map(|n| n.max(N_BASE * 2));
-    let mut table = Table::new(
+    let mut table = BenchTable::new(
         format!("run-scale: runs of up to {n_tasks} tasks of `{PROGRAM}`, {N_SLOTS} at a time"),
         &[
             "shape",
@@ -37,7 +34,7 @@ pub(crate) fn run(n_tasks: usize) -> anyhow::Result<Table> {
             "against fewest (≤ 1.2)",
         ],
     );
-    // Nothing is removed before the end: a file system may be slower for a while where many files were.
+    // Nothing is removed before the end: removing many files slows some file systems down for a while.
     let mut kept = Vec::new();
     for shape in [Shape::Wide, Shape::Layered] {
         let all = [N_BASE, sizes[0], sizes[1], sizes[2]];
@@ -55,8 +52,8 @@ pub(crate) fn run(n_tasks: usize) -> anyhow::Result<Table> {
                 kept.push(folder);
             }
         }
-        let times: Vec<Sample> = times.into_iter().map(Sample::of).collect();
-        let peaks: Vec<Sample> = peaks.into_iter().map(Sample::of).collect();
+        let times: Vec<Median> = times.into_iter().map(Median::of).collect();
+        let peaks: Vec<Median> = peaks.into_iter().map(Median::of).collect();
         let time_each = |place: usize| (times[place].median - times[0].median) * 1e6 / (all[place] - N_BASE) as f64;
         let peak_each = |place: usize| (peaks[place].median - peaks[0].median) / (all[place] - N_BASE) as f64;
         for place in 1..all.len() {
@@ -79,25 +76,11 @@ pub(crate) fn run(n_tasks: usize) -> anyhow::Result<Table> {
     Ok(table)
 }
 
-/// Runs a graph in a process of its own; returns its seconds and its peak memory in KiB.
+/// Runs a graph in a separate process; returns its seconds and its peak memory in KiB.
 fn measure(folder: &TempFolder, shape: Shape, n_tasks: usize) -> anyhow::Result<(f64, f64)> {
     folder.write("plan.json", shape.plan(n_tasks))?;
     folder.write("planwright.toml", SETTINGS)?;
-    let start = Instant::now();
-    let out = Command::new(std::env::current_exe()?)
-        .args(["measure", "run", "--quiet", &format!("-j{N_SLOTS}"), "plan.json"])
-        .current_dir(folder.path())
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .output()?;
-    let seconds = start.elapsed().as_secs_f64();
-    let text = String::from_utf8_lossy(&out.stderr);
-    anyhow::ensure!(out.status.success(), "a run of {n_tasks} tasks failed: {text}");
-    let peak = text
-        .lines()
-        .rev()
-        .find_map(|line| line.strip_prefix("peak "))
-        .context("no peak was reported")?;
-    Ok((seconds, peak.parse()?))
+    let slots = format!("-j{N_SLOTS}");
+    let cost = measured(folder.path(), &["run", "--quiet", &slots, "plan.json"])?;
+    Ok((cost.milliseconds / 1000.0, cost.kib))
 }

@@ -7,16 +7,16 @@ use planwright::core::inspect::inspect;
 use planwright::core::text::SourceText;
 use planwright_testkit::generate::SHAPES;
 
-use super::table::{Table, interleaved};
+use super::table::{BenchTable, interleaved};
 
 const SMALL: usize = 10_000;
 const LARGE: usize = 40_000;
 
-/// Four times the size may take this many times the time; a square would take sixteen.
+/// The limit of the ratio for four times the size; quadratic time would take sixteen times as long.
 const MOST: f64 = 8.0;
 
-pub(crate) fn run() -> anyhow::Result<Table> {
-    let mut table = Table::new(
+pub(crate) fn run() -> anyhow::Result<BenchTable> {
+    let mut table = BenchTable::new(
         format!("shapes: {SMALL} against {LARGE}"),
         &["shape", "small", "large", "growth (≤ 8, 4 is linear)"],
     );

@@ -1,4 +1,4 @@
-//! The least cost of starting processes, reading what they write, and waiting for them: two at a time, and nothing else.
+//! The least cost of starting processes, reading their output, and waiting for them: two at a time, and nothing else.
 
 use std::io::{self, Read as _};
 use std::process::{Command, Stdio};
@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::Context as _;
 
-/// How many processes run side by side, here and in everything that is held against it.
+/// The number of parallel processes, here and in the benchmarks compared with this one.
 pub(crate) const N_SLOTS: usize = 2;
 
 /// Starts a program a number of times: `N PROGRAM`.
@@ -34,10 +34,10 @@ pub(crate) fn run(args: &[&str]) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Runs a program once, with one pipe for all that it writes.
+/// Runs a program once, with one pipe for all of its output.
 fn one(program: &str, output: &mut Vec<u8>) -> io::Result<()> {
     let (mut reader, writer) = io::pipe()?;
-    // The command holds the writing end: it is gone with the statement, else the pipe would never end.
+    // The command owns the writing end of the pipe, and must be dropped: otherwise the pipe never ends.
     let mut child = Command::new(program)
         .stdin(Stdio::null())
         .stdout(writer.try_clone()?)

@@ -1,18 +1,18 @@
-//! How long it takes to say hello, against `true` and against ninja where it is installed.
+//! The start-up time of planwright, against `true`, and against ninja if it is installed.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 use planwright_testkit::generate;
 
-use super::table::{Table, interleaved};
-use super::{release_binary, scratch};
+use super::scratch;
+use super::table::{BenchTable, interleaved};
 
-/// Processes per run: one is too short to time.
+/// Processes per measurement: one is too short.
 const BATCH: usize = 50;
 
-pub(crate) fn run() -> anyhow::Result<Table> {
-    let binary = release_binary()?;
+pub(crate) fn run() -> anyhow::Result<BenchTable> {
+    let binary = crate::built::shipped()?;
     let folder = scratch()?;
     let plan = folder.write("five.json", generate::plan("clido", 5))?;
     let spawn = |program: &Path, args: &[&str]| {
@@ -35,7 +35,7 @@ pub(crate) fn run() -> anyhow::Result<Table> {
         contenders.push(&mut ninja);
     }
     let samples = interleaved(&mut contenders);
-    let mut table = Table::new(
+    let mut table = BenchTable::new(
         "start-up: milliseconds per process",
         &["command", "median", "over `true` (≤ 3 ms)", "against `true`"],
     );

@@ -3,23 +3,22 @@
 use std::fmt;
 use std::time::{Duration, Instant};
 
-/// How often each contender runs.
 pub(crate) const RUNS: usize = 9;
 
-/// The median of some runs and how far they lie apart.
+/// The median of some measurements, and their spread.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Sample {
+pub(crate) struct Median {
     pub(crate) median: f64,
-    /// Half the distance between the quartiles, as a part of the median.
+    /// Half the distance between the quartiles, as a fraction of the median.
     pub(crate) spread: f64,
 }
 
-impl Sample {
+impl Median {
     pub(crate) fn of(mut values: Vec<f64>) -> Self {
         values.sort_by(f64::total_cmp);
         let at = |part: f64| values[((values.len() - 1) as f64 * part).round() as usize];
         let median = at(0.5);
-        Sample {
+        Median {
             median,
             spread: if median > 0.0 {
                 (at(0.75) - at(0.25)) / 2.0 / median
@@ -30,43 +29,43 @@ impl Sample {
     }
 }
 
-/// Runs contenders in turn, so that what else the machine does hits them alike; returns milliseconds.
-pub(crate) fn interleaved(contenders: &mut [&mut dyn FnMut()]) -> Vec<Sample> {
+/// Runs functions in turn, so that other load on the machine affects them equally; returns milliseconds.
+pub(crate) fn interleaved(contenders: &mut [&mut dyn FnMut()]) -> Vec<Median> {
     let mut times = vec![Vec::with_capacity(RUNS); contenders.len()];
     for round in 0..=RUNS {
         for (contender, times) in contenders.iter_mut().zip(&mut times) {
             let start = Instant::now();
             contender();
-            // The first round warms caches and allocators up.
+            // The first round is the warm-up of caches and allocators.
             if round > 0 {
                 times.push(milliseconds(start.elapsed()));
             }
         }
     }
-    times.into_iter().map(Sample::of).collect()
+    times.into_iter().map(Median::of).collect()
 }
 
 pub(crate) fn milliseconds(duration: Duration) -> f64 {
     duration.as_secs_f64() * 1000.0
 }
 
-struct Row {
+struct BenchRow {
     cells: Vec<String>,
     met: bool,
 }
 
-/// A table of results; each row says whether its target was met.
-pub(crate) struct Table {
+/// A table of results; each row has whether its target was met.
+pub(crate) struct BenchTable {
     title: String,
     head: Vec<&'static str>,
-    rows: Vec<Row>,
-    /// What a reader of the figures has to know.
+    rows: Vec<BenchRow>,
+    /// Explanations for the reader.
     remarks: Vec<String>,
 }
 
-impl Table {
+impl BenchTable {
     pub(crate) fn new(title: impl Into<String>, head: &[&'static str]) -> Self {
-        Table {
+        BenchTable {
             title: title.into(),
             head: head.to_vec(),
             rows: Vec::new(),
@@ -75,7 +74,7 @@ impl Table {
     }
 
     pub(crate) fn row(&mut self, cells: Vec<String>, met: bool) {
-        self.rows.push(Row { cells, met });
+        self.rows.push(BenchRow { cells, met });
     }
 
     pub(crate) fn remark(&mut self, remark: String) {
@@ -88,7 +87,7 @@ impl Table {
     }
 }
 
-impl fmt::Display for Table {
+impl fmt::Display for BenchTable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "### {}\n", self.title)?;
         writeln!(f, "| {} | met |", self.head.join(" | "))?;

@@ -12,14 +12,14 @@ use planwright::core::plan::{State, Verb};
 use planwright::core::text::SourceText;
 use planwright_testkit::generate;
 
-use super::table::{Table, interleaved};
-use super::{release_binary, scratch};
+use super::scratch;
+use super::table::{BenchTable, interleaved};
 
 const N_TASKS: usize = 10_000;
 
-pub(crate) fn run() -> anyhow::Result<Table> {
-    let binary = release_binary()?;
-    let mut table = Table::new(
+pub(crate) fn run() -> anyhow::Result<BenchTable> {
+    let binary = crate::built::shipped()?;
+    let mut table = BenchTable::new(
         format!("transition-10k: `planwright done` on {N_TASKS} tasks, as a process, durable"),
         &["dialect", "MB", "read + sync + rename", "planwright", "ratio (≤ 5)"],
     );
@@ -30,10 +30,10 @@ pub(crate) fn run() -> anyhow::Result<Table> {
         let folder = scratch()?;
         let path = folder.write(&format!("plan.{}", generate::extension(*dialect)), &text)?;
         let floor_path = folder.write("floor.bin", &text)?;
-        // A workspace of its own, and a journal that has begun.
+        // A separate workspace with an existing journal.
         folder.write("planwright.toml", "")?;
         let shown = path.to_string_lossy().into_owned();
-        // The last call must find the task running again: that is prepared outside of the time that is taken.
+        // Every measured call must find the task running: the file is restored outside of the measured time.
         let mut floor = || replace(&floor_path);
         let mut done = || {
             let status = Command::new(&binary)
@@ -64,7 +64,7 @@ pub(crate) fn run() -> anyhow::Result<Table> {
     Ok(table)
 }
 
-/// Returns the name of the first task of a plan, and the plan in which it is running; none where files do not hold that.
+/// Returns the name of the first task of a plan, and the plan in which it is running; none if its file cannot hold that state.
 fn with_running_task(dialect: &'static dyn Dialect) -> Option<(String, String)> {
     let (text, _) = generate::stored(dialect, N_TASKS, generate::WAVE_WIDTH);
     let facts = DiskFacts::default();

@@ -1,57 +1,55 @@
-//! The agents that are tried, as data: where they come from, how they are pointed at a model on loopback, what their tools
-//! are called, and how they fail.
+//! The tested agents, as data: their packages, how they are configured for a model on loopback, the names of their tools,
+//! and how they fail.
 
 use std::path::Path;
 
 use planwright_testkit::model_server::ModelAnswer;
 use serde_json::{Value, json};
 
-/// A command line of an agent.
-pub(super) struct Cli {
-    /// Its name: that of the program, and of planwright's preset.
+/// The command line of an agent.
+pub(super) struct AgentCli {
+    /// The name of the program, and of planwright's preset.
     pub(super) name: &'static str,
-    /// The package that it comes in.
+    /// The npm package.
     pub(super) package: &'static str,
-    /// The version that is tried.
     pub(super) version: &'static str,
-    /// Packages that it needs beside its own.
-    pub(super) beside: &'static [&'static str],
-    /// How long an attempt may take.
+    /// Further packages to install with it.
+    pub(super) extra_packages: &'static [&'static str],
+    /// The time limit of an attempt.
     pub(super) wall_limit: &'static str,
-    /// What is added to the preset's command.
+    /// Arguments added to the preset's command.
     pub(super) args: &'static [&'static str],
-    /// Settings in place of the preset's that let it change nothing.
+    /// Settings that replace the preset's and give no permission to change files.
     pub(super) denied: &'static str,
-    /// Variables, by the address of the model and the folder for its own files.
+    /// Environment variables, from the address of the model and the agent's home folder.
     pub(super) environment: fn(&str, &Path) -> Vec<(&'static str, String)>,
-    /// Files of its own, below that folder, by the address of the model.
+    /// Files in the agent's home folder, from the address of the model.
     pub(super) files: fn(&str) -> Vec<(&'static str, String)>,
-    /// How it makes a new file, by the folder that it works in, the file's place there, and its text.
+    /// The tool calls that create a file, from the working folder, the file's path in it, and its text.
     pub(super) write: fn(&str, &str, &str) -> Vec<ModelAnswer>,
-    /// How it writes a file anew that is there.
+    /// The tool calls that overwrite an existing file.
     pub(super) rewrite: fn(&str, &str, &str) -> Vec<ModelAnswer>,
-    /// How it runs a command.
+    /// The tool call that runs a command.
     pub(super) shell: fn(&str) -> ModelAnswer,
-    /// How its provider says that it has had enough for now, in the way that costs the least time.
+    /// The provider's answer for a rate limit, in the form that costs the least time.
     pub(super) limited: fn() -> ModelAnswer,
-    /// What planwright says of it when its key is not accepted.
+    /// What planwright reports if the provider rejects the key.
     pub(super) unauthorized: &'static str,
-    /// What planwright says of it when it may change nothing.
+    /// What planwright reports if the agent may change nothing.
     pub(super) denial: &'static str,
-    /// Steps that cannot go well, with the reason.
+    /// Steps that cannot pass, each with the reason.
     pub(super) cannot: &'static [(&'static str, &'static str)],
 }
 
-/// A key that opens nothing.
+/// An invalid key.
 const KEY: &str = "no-key";
 
-/// All of them.
-pub(super) static CLIS: &[Cli] = &[
-    Cli {
+pub(super) static AGENT_CLIS: &[AgentCli] = &[
+    AgentCli {
         name: "claude",
         package: "@anthropic-ai/claude-code",
         version: "2.1.325",
-        beside: &[],
+        extra_packages: &[],
         wall_limit: "5m",
         args: &["--model", "claude-sonnet-4-5"],
         denied: r#"command = ["claude", "-p", "--output-format", "stream-json", "--verbose"]"#,
@@ -69,7 +67,7 @@ pub(super) static CLIS: &[Cli] = &[
                 json!({"file_path": at(folder, file), "content": text}),
             )]
         },
-        // It refuses to write over what it has not read.
+        // It refuses to overwrite a file that it has not read.
         rewrite: |folder, file, text| {
             vec![
                 ModelAnswer::tool("Read", json!({"file_path": at(folder, file)})),
@@ -82,11 +80,11 @@ pub(super) static CLIS: &[Cli] = &[
         denial: "tools were denied to it",
         cannot: &[],
     },
-    Cli {
+    AgentCli {
         name: "codex",
         package: "@openai/codex",
         version: "0.166.0",
-        beside: &[],
+        extra_packages: &[],
         wall_limit: "5m",
         args: &["-m", "gpt-5.5"],
         denied: r#"command = ["codex", "exec", "--json", "--skip-git-repo-check", "-s", "read-only"]"#,
@@ -106,21 +104,21 @@ pub(super) static CLIS: &[Cli] = &[
                 patch(&format!("*** Add File: {file}\n{}", added(text))),
             ]
         },
-        // It leaves a command alone after a while, and asks again later: not before the run has lost its patience.
+        // It polls a long command only after a while: the limit of the run must not end first.
         shell: |command| ModelAnswer::tool("exec_command", json!({"cmd": command, "yield_time_ms": 30_000})),
         limited: || ModelAnswer::rate_limited(2),
         unauthorized: "401",
         denial: "tools were denied to it",
         cannot: &[],
     },
-    Cli {
+    AgentCli {
         name: "gemini",
         package: "@google/gemini-cli",
         version: "0.61.0",
-        beside: &[],
+        extra_packages: &[],
         wall_limit: "5m",
         args: &["-m", "gemini-2.5-flash"],
-        // Its tools are not even offered to the model then.
+        // Without permission, it does not even offer its tools to the model.
         denied: r#"command = ["gemini", "-o", "stream-json"]"#,
         environment: |url, home| {
             vec![
@@ -129,7 +127,7 @@ pub(super) static CLIS: &[Cli] = &[
                 ("GEMINI_CLI_HOME", path(home, "gemini")),
             ]
         },
-        // With the address alone it takes another way to log in, and fails.
+        // With the address alone, it uses another login method and fails.
         files: |_| {
             let settings = json!({
                 "security": {"auth": {"selectedType": "gemini-api-key"}},
@@ -156,11 +154,11 @@ pub(super) static CLIS: &[Cli] = &[
         denial: "verification failed",
         cannot: &[],
     },
-    Cli {
+    AgentCli {
         name: "opencode",
         package: "opencode-ai",
         version: "1.18.33",
-        beside: &[],
+        extra_packages: &[],
         wall_limit: "5m",
         args: &["-m", "loopback/some-model"],
         denied: r#"command = ["opencode", "run", "--format", "json"]
@@ -199,13 +197,13 @@ set.OPENCODE_PERMISSION = '{"edit": "ask", "bash": "ask"}'"#,
         denial: "tools were denied to it",
         cannot: &[],
     },
-    Cli {
+    AgentCli {
         name: "qwen",
         package: "@qwen-code/qwen-code",
         version: "0.24.4",
-        // Many systems have an older one.
-        beside: &["node@22"],
-        // When its provider limits it, it waits longer than a user would.
+        // Many systems have an older version.
+        extra_packages: &["node@22"],
+        // After a rate limit, it waits longer than a user would.
         wall_limit: "75s",
         args: &["--auth-type", "openai"],
         denied: r#"command = ["qwen", "-o", "stream-json"]"#,
@@ -229,7 +227,7 @@ set.OPENCODE_PERMISSION = '{"edit": "ask", "bash": "ask"}'"#,
                 json!({"file_path": at(folder, file), "content": text}),
             )]
         },
-        // It refuses to write over what it has not read.
+        // It refuses to overwrite a file that it has not read.
         rewrite: |folder, file, text| {
             vec![
                 ModelAnswer::tool("read_file", json!({"file_path": at(folder, file)})),
@@ -242,12 +240,12 @@ set.OPENCODE_PERMISSION = '{"edit": "ask", "bash": "ask"}'"#,
         denial: "tools were denied to it",
         cannot: &[(
             "overload",
-            "it tries again for minutes without a word, so that nobody can tell it from working",
+            "it retries for minutes without output, which looks like work",
         )],
     },
 ];
 
-/// Returns a place in a folder: some agents refuse paths that are not absolute.
+/// Returns the absolute path of a file in a folder: some agents refuse relative paths.
 fn at(folder: &str, file: &str) -> String {
     format!("{folder}/{file}")
 }
@@ -256,7 +254,7 @@ fn path(home: &Path, name: &str) -> String {
     home.join(name).to_string_lossy().into_owned()
 }
 
-/// Returns the use of codex's tool for patches, which takes its text as it is.
+/// Returns a call of codex's patch tool, which takes its text unchanged.
 fn patch(text: &str) -> ModelAnswer {
     let text = format!("*** Begin Patch\n{text}*** End Patch\n");
     ModelAnswer::tool("apply_patch", Value::String(text))
@@ -266,7 +264,7 @@ fn added(text: &str) -> String {
     text.lines().map(|line| format!("+{line}\n")).collect()
 }
 
-/// Returns the words of a provider that has had enough for today: gemini would try all others again for minutes.
+/// Returns a provider's error for an exhausted daily quota: gemini retries all other errors for minutes.
 fn daily_quota() -> ModelAnswer {
     let violation = json!({
         "@type": "type.googleapis.com/google.rpc.QuotaFailure",

@@ -1,22 +1,24 @@
-//! Installs an agent's command line in the version that is tried, into a folder of its own. The one step that needs a network.
+//! Installs the tested version of an agent's command line into a separate folder. Only this step needs a network.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
-use super::clis::Cli;
+use xtask::needs::answers;
 
-/// Returns the folder with the program, after installing it where it is not there yet.
-#[expect(clippy::print_stderr, reason = "a chore talks to its user")]
-pub(super) fn installed(cli: &Cli, scratch: &Path) -> anyhow::Result<PathBuf> {
+use super::clis::AgentCli;
+
+/// Returns the folder with the program, and installs the program if it is missing.
+#[expect(clippy::print_stderr, reason = "a chore prints to its user")]
+pub(super) fn installed(cli: &AgentCli, scratch: &Path) -> anyhow::Result<PathBuf> {
     let folder = scratch.join("cli").join(format!("{}-{}", cli.name, cli.version));
     let bin = folder.join("node_modules/.bin");
-    // A mark that is made last: an installation may have been interrupted.
+    // Written last, so that an interrupted installation is repeated.
     let mark = folder.join("installed");
     if mark.is_file() {
         return Ok(bin);
     }
     anyhow::ensure!(
-        answers(Path::new("npm")) && answers(Path::new("node")),
+        answers("npm", &["--version"]) && answers("node", &["--version"]),
         "{} is installed with npm: install Node.js 20 or newer, which brings it along, and try again",
         cli.name
     );
@@ -27,7 +29,7 @@ pub(super) fn installed(cli: &Cli, scratch: &Path) -> anyhow::Result<PathBuf> {
         .args(["install", "--no-audit", "--no-fund", "--loglevel=error", "--prefix"])
         .arg(&folder)
         .arg(&package)
-        .args(cli.beside)
+        .args(cli.extra_packages)
         .current_dir(&folder)
         .status()?;
     anyhow::ensure!(
@@ -36,13 +38,4 @@ pub(super) fn installed(cli: &Cli, scratch: &Path) -> anyhow::Result<PathBuf> {
     );
     std::fs::write(&mark, "")?;
     Ok(bin)
-}
-
-fn answers(program: &Path) -> bool {
-    let mut command = Command::new(program);
-    let quiet = command.arg("--version").stdin(Stdio::null()).stdout(Stdio::null());
-    quiet
-        .stderr(Stdio::null())
-        .status()
-        .is_ok_and(|status| status.success())
 }

@@ -1,72 +1,73 @@
-//! What came of each step, for people.
+//! The results of all steps, as a table for users.
 
 use std::fmt;
 use std::time::Duration;
 
 /// One step of one agent.
-struct Row {
+struct TrialRow {
     agent: String,
     step: String,
     took: Duration,
-    came: Came,
+    result: StepResult,
 }
 
-/// What came of a step.
-enum Came {
-    /// It showed this.
-    Well(String),
-    /// It failed, for this reason.
-    Badly(String),
-    /// It was not tried, for this reason.
-    Cannot(&'static str),
+enum StepResult {
+    /// What it showed.
+    Passed(String),
+    /// The error.
+    Failed(String),
+    /// Why it was not run.
+    LeftOut(&'static str),
 }
 
-/// All steps so far.
 #[derive(Default)]
-pub(super) struct Table {
-    rows: Vec<Row>,
+pub(super) struct TrialTable {
+    rows: Vec<TrialRow>,
 }
 
-impl Table {
-    /// Adds what came of a step.
-    pub(super) fn add(&mut self, agent: &str, step: &str, took: Duration, came: anyhow::Result<String>) {
-        let came = match came {
-            Ok(text) => Came::Well(text),
-            Err(error) => Came::Badly(format!("{error:#}")),
+impl TrialTable {
+    /// Adds the result of a step.
+    pub(super) fn add(&mut self, agent: &str, step: &str, took: Duration, result: anyhow::Result<String>) {
+        let result = match result {
+            Ok(text) => StepResult::Passed(text),
+            Err(error) => StepResult::Failed(format!("{error:#}")),
         };
-        self.push(agent, step, took, came);
+        self.push(agent, step, took, result);
     }
 
-    /// Adds a step that cannot go well.
+    /// Adds a step that cannot pass.
     pub(super) fn leave_out(&mut self, agent: &str, step: &str, why: &'static str) {
-        self.push(agent, step, Duration::ZERO, Came::Cannot(why));
+        self.push(agent, step, Duration::ZERO, StepResult::LeftOut(why));
     }
 
-    /// Says at once what came of a step: they are slow.
-    #[expect(clippy::print_stderr, reason = "a chore talks to its user")]
-    fn push(&mut self, agent: &str, step: &str, took: Duration, came: Came) {
-        let row = Row {
+    /// Adds a row and prints it immediately: steps are slow.
+    #[expect(clippy::print_stderr, reason = "a chore prints to its user")]
+    fn push(&mut self, agent: &str, step: &str, took: Duration, result: StepResult) {
+        let row = TrialRow {
             agent: agent.to_owned(),
             step: step.to_owned(),
             took,
-            came,
+            result,
         };
         eprintln!("{row}");
         self.rows.push(row);
     }
 
     pub(super) fn n_failed(&self) -> usize {
-        let failed = self.rows.iter().filter(|row| matches!(row.came, Came::Badly(_)));
+        let failed = self
+            .rows
+            .iter()
+            .filter(|row| matches!(row.result, StepResult::Failed(_)));
         failed.count()
     }
 }
 
-impl fmt::Display for Row {
+impl fmt::Display for TrialRow {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (word, text) = match &self.came {
-            Came::Well(text) => ("ok", text.as_str()),
-            Came::Badly(text) => ("failed", text.as_str()),
-            Came::Cannot(text) => ("–", *text),
+        let (word, text) = match &self.result {
+            StepResult::Passed(text) => ("ok", text.as_str()),
+            StepResult::Failed(text) => ("failed", text.as_str()),
+            StepResult::LeftOut(text) => ("–", *text),
         };
         write!(
             f,
@@ -78,7 +79,7 @@ impl fmt::Display for Row {
     }
 }
 
-impl fmt::Display for Table {
+impl fmt::Display for TrialTable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.rows.iter().try_for_each(|row| writeln!(f, "{row}"))
     }

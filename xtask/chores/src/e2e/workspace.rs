@@ -1,4 +1,4 @@
-//! A scratch repository with a plan and a configuration for one agent, and the commands that are done in it.
+//! A scratch repository with a plan and a configuration for one agent, and the commands that run in it.
 
 use std::ffi::OsString;
 use std::io::{BufRead as _, BufReader};
@@ -10,37 +10,36 @@ use std::time::{Duration, Instant};
 use anyhow::Context as _;
 use serde_json::{Value, json};
 
-use super::clis::Cli;
-use super::story::{RED, TASKS, description};
+use super::clis::AgentCli;
+use super::model_answers::{RED, TASKS, description};
 
-/// The longest that one command of planwright may take.
+/// The time limit of one command of planwright.
 const PATIENCE: Duration = Duration::from_secs(400);
 
-/// What verifies a task: its file holds the line that belongs into it.
+/// The verification of a task: its file has the expected line.
 const VERIFY: &str = "found=$(cat \"$PLANWRIGHT_TASK.txt\" 2>&1)\n\
                       [ \"$found\" = \"made $PLANWRIGHT_TASK\" ] && exit 0\n\
                       echo \"MARK: $found\"\n\
                       exit 1\n";
 
-/// A repository of its own, with a home for the agent beside it.
-pub(super) struct Workspace<'t> {
+/// A separate repository, next to a home folder for the agent.
+pub(super) struct TrialWorkspace<'t> {
     binary: &'t Path,
     folder: PathBuf,
     variables: Vec<(OsString, OsString)>,
 }
 
-/// What came of a command.
-pub(super) struct Came {
+pub(super) struct TrialOutput {
     pub(super) status: Option<i32>,
     pub(super) text: String,
 }
 
-impl<'t> Workspace<'t> {
-    /// Makes a workspace in place of an older one. `agent` has further lines of the agent's configuration.
+impl<'t> TrialWorkspace<'t> {
+    /// Creates a workspace, and removes an older one. `agent` has further lines of the agent's configuration.
     pub(super) fn new(
         binary: &'t Path,
         bin: &Path,
-        cli: &Cli,
+        cli: &AgentCli,
         url: &str,
         folder: PathBuf,
         agent: &str,
@@ -57,12 +56,12 @@ impl<'t> Workspace<'t> {
             ("TMPDIR".into(), folder.join("tmp").into_os_string()),
             ("GIT_CONFIG_NOSYSTEM".into(), "1".into()),
         ];
-        // The variable has the agents tried behind another fence than the usual one.
+        // The variable sets another fence mode for all agents.
         let fence = std::env::var_os("PLANWRIGHT_RUN_FENCE");
         variables.extend(fence.map(|fence| ("PLANWRIGHT_RUN_FENCE".into(), fence)));
         let own = (cli.environment)(url, &home);
         variables.extend(own.into_iter().map(|(name, value)| (name.into(), value.into())));
-        let workspace = Workspace {
+        let workspace = TrialWorkspace {
             binary,
             folder,
             variables,
@@ -80,7 +79,7 @@ impl<'t> Workspace<'t> {
         Ok(workspace)
     }
 
-    fn fill(&self, cli: &Cli, agent: &str) -> anyhow::Result<()> {
+    fn fill(&self, cli: &AgentCli, agent: &str) -> anyhow::Result<()> {
         let tasks = TASKS.iter().map(|(task, on)| {
             json!({
                 "id": task,
@@ -117,13 +116,13 @@ impl<'t> Workspace<'t> {
         Ok(())
     }
 
-    /// Takes the plan away, for agents that are to make one.
+    /// Removes the plan, for agents that make one.
     pub(super) fn forget_plan(&self) -> anyhow::Result<()> {
         self.git(&["rm", "-q", "-r", ".clido"])?;
         self.git(&["commit", "-q", "-m", "No plan yet"])
     }
 
-    /// Puts another file in the place of the plan.
+    /// Replaces the plan by another file.
     pub(super) fn replace_plan(&self, name: &str, text: &str) -> anyhow::Result<()> {
         self.forget_plan()?;
         write(&self.root().join(name), text)?;
@@ -157,13 +156,13 @@ impl<'t> Workspace<'t> {
         Ok(())
     }
 
-    /// Does a command of planwright.
-    pub(super) fn does(&self, args: &[&str]) -> anyhow::Result<Came> {
-        self.does_watched(args, &mut |_| {})
+    /// Runs a command of planwright.
+    pub(super) fn run(&self, args: &[&str]) -> anyhow::Result<TrialOutput> {
+        self.run_watched(args, &mut |_| {})
     }
 
-    /// Does a command of planwright, and shows each line of its output while it goes on.
-    pub(super) fn does_watched(&self, args: &[&str], watch: &mut dyn FnMut(&str)) -> anyhow::Result<Came> {
+    /// Runs a command of planwright, and passes each line of its output to `watch` immediately.
+    pub(super) fn run_watched(&self, args: &[&str], watch: &mut dyn FnMut(&str)) -> anyhow::Result<TrialOutput> {
         let log = std::fs::File::create(self.folder.join("errors.log"))?;
         let mut command = self.command(self.binary);
         let mut child = command.args(args).stdout(Stdio::piped()).stderr(log).spawn()?;
@@ -189,22 +188,22 @@ impl<'t> Workspace<'t> {
         }
         let status = child.wait()?.code();
         text.push_str(&std::fs::read_to_string(self.folder.join("errors.log"))?);
-        Ok(Came { status, text })
+        Ok(TrialOutput { status, text })
     }
 
-    /// Does a command of planwright that answers in one JSON object.
-    pub(super) fn asks(&self, args: &[&str]) -> anyhow::Result<Value> {
-        let came = self.does(args)?;
-        // What it says to people comes after that.
-        let first = serde_json::Deserializer::from_str(&came.text).into_iter().next();
+    /// Runs a command of planwright that prints one JSON object.
+    pub(super) fn run_json(&self, args: &[&str]) -> anyhow::Result<Value> {
+        let result = self.run(args)?;
+        // Messages for users follow the object.
+        let first = serde_json::Deserializer::from_str(&result.text).into_iter().next();
         let answer = first.and_then(Result::ok);
-        answer.with_context(|| format!("planwright {}: {}", args.join(" "), came.text))
+        answer.with_context(|| format!("planwright {}: {}", args.join(" "), result.text))
     }
 
-    /// Returns what the log of the last run has, of one kind and about one task.
+    /// Returns the records of one kind and one task in the log of the last run.
     pub(super) fn events(&self, kind: &str, task: &str) -> anyhow::Result<Vec<Value>> {
-        let came = self.does(&["events", "--json"])?;
-        let records = came
+        let result = self.run(&["events", "--json"])?;
+        let records = result
             .text
             .lines()
             .filter_map(|line| serde_json::from_str::<Value>(line).ok());
@@ -212,7 +211,7 @@ impl<'t> Workspace<'t> {
         Ok(fitting.map(|mut record| record["body"].take()).collect())
     }
 
-    /// Returns the processes that belong to a run of this workspace, where the system tells.
+    /// Returns the processes that belong to a run of this workspace, if the system reports them.
     pub(super) fn left_behind(&self) -> Vec<u32> {
         let mark = format!("PLANWRIGHT_PLAN={}/", self.root().display());
         let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
@@ -225,9 +224,9 @@ impl<'t> Workspace<'t> {
         pids.filter(belongs).collect()
     }
 
-    /// Returns where each task is: `a done, b pending`.
+    /// Returns the states of all tasks: `a done, b pending`.
     pub(super) fn states(&self) -> anyhow::Result<String> {
-        let shown = self.asks(&["show", "--json"])?;
+        let shown = self.run_json(&["show", "--json"])?;
         let tasks = shown["tasks"].as_array().context("there are tasks")?;
         let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         let states: Vec<String> = tasks
@@ -238,9 +237,8 @@ impl<'t> Workspace<'t> {
     }
 }
 
-impl Came {
-    /// Checks the exit status.
-    pub(super) fn exits(self, status: i32) -> anyhow::Result<Came> {
+impl TrialOutput {
+    pub(super) fn exits(self, status: i32) -> anyhow::Result<TrialOutput> {
         let found = self.status;
         anyhow::ensure!(
             found == Some(status),
@@ -258,7 +256,7 @@ fn write(path: &Path, text: &str) -> anyhow::Result<()> {
     Ok(std::fs::write(path, text)?)
 }
 
-/// Ends a run that hangs: politely, so that it ends its agents, and else by force.
+/// Ends a run that hangs: with SIGTERM, so that it ends its agents, then with SIGKILL.
 fn end(child: &mut std::process::Child) -> anyhow::Result<()> {
     let pid = child.id().to_string();
     let _ = Command::new("kill").args(["-TERM", &pid]).status();

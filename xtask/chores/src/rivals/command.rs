@@ -1,4 +1,4 @@
-//! Runs one command of a tool: how long it took, how it ended, what it said. It has a limit of time.
+//! Runs one command of a tool with a time limit, and records its time, its exit status and its output.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -8,26 +8,25 @@ use std::time::{Duration, Instant};
 
 use super::tools::{ENVIRONMENT, Tool};
 
-/// After this a command is ended, and has no answer.
+/// The time limit of a command, which is then killed and has no answer.
 pub(super) const LIMIT: Duration = Duration::from_secs(300);
 
-/// A tool that is there.
+/// An installed tool.
 pub(super) struct Contender {
     pub(super) tool: &'static Tool,
     pub(super) program: PathBuf,
-    /// What it says of its version.
+    /// The version that it reports.
     pub(super) version: String,
-    /// Its own home, so that the user's settings take no part.
+    /// A separate home folder, so that the user's settings have no effect.
     pub(super) home: PathBuf,
 }
 
-/// What came of a command.
 pub(super) struct Outcome {
     pub(super) took: Duration,
-    /// How it ended; none where it was ended for the time that it took.
+    /// Its exit status; none if it reached the time limit.
     pub(super) status: Option<ExitStatus>,
-    /// What it printed on both streams.
-    pub(super) said: String,
+    /// Standard output and standard error.
+    pub(super) output: String,
 }
 
 impl Outcome {
@@ -39,16 +38,16 @@ impl Outcome {
 impl Contender {
     /// Runs a command in a folder to its end.
     pub(super) fn run<A: AsRef<std::ffi::OsStr>>(&self, folder: &Path, args: &[A]) -> anyhow::Result<Outcome> {
-        let said = self.home.join("said");
+        let output = self.home.join("said");
         let start = Instant::now();
-        let mut child = self.spawn(folder, args, &File::create(&said)?)?;
+        let mut child = self.spawn(folder, args, &File::create(&output)?)?;
         let status = wait(&mut child, start)?;
         let took = start.elapsed();
-        let text = String::from_utf8_lossy(&std::fs::read(&said)?).into_owned();
+        let text = String::from_utf8_lossy(&std::fs::read(&output)?).into_owned();
         Ok(Outcome {
             took,
             status,
-            said: without_folder(&text, folder),
+            output: without_folder(&text, folder),
         })
     }
 
@@ -69,18 +68,18 @@ impl Contender {
             .stdin(Stdio::null())
             .stdout(output.try_clone()?)
             .stderr(output.try_clone()?);
-        // What it starts itself is ended with it, where it has to be.
+        // A process group of its own, so that its descendants can be killed with it.
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
         Ok(command.spawn()?)
     }
 }
 
-/// Waits for a command, or ends it at the limit.
+/// Waits for a command, and kills it at the time limit.
 pub(super) fn wait(child: &mut Child, start: Instant) -> anyhow::Result<Option<ExitStatus>> {
     let pid = child.id();
     let (is_over, over) = mpsc::channel::<()>();
-    // Another thread watches the clock, so that this one learns at once when the command is over.
+    // Another thread waits for the limit, so that this one returns as soon as the command ends.
     let watch = move || {
         let left = LIMIT.saturating_sub(start.elapsed());
         let is_late = over.recv_timeout(left) == Err(RecvTimeoutError::Timeout);
@@ -96,24 +95,24 @@ pub(super) fn wait(child: &mut Child, start: Instant) -> anyhow::Result<Option<E
     Ok(Some(status?).filter(|_| !is_late))
 }
 
-/// Ends a command and what it has started.
+/// Kills a command and its descendants.
 #[cfg(target_os = "linux")]
 fn end(pid: u32) {
     use rustix::process::{Pid, Signal, kill_process_group};
 
     if let Some(pid) = Pid::from_raw(pid.cast_signed()) {
-        // Where it is over by now, there is nothing to end.
+        // It may have ended already.
         let _ = kill_process_group(pid, Signal::KILL);
     }
 }
 
-/// Ends a command where the shell's own way is at hand.
+/// Kills a command and its descendants with the system's `kill`.
 #[cfg(not(target_os = "linux"))]
 fn end(pid: u32) {
     let _ = Command::new("kill").args(["-9", &format!("-{pid}")]).status();
 }
 
-/// Returns what was said with the folder left out: it has another name each time.
+/// Returns output without the name of the folder, which is another one each time.
 fn without_folder(text: &str, folder: &Path) -> String {
     text.replace(&*folder.to_string_lossy(), ".")
 }

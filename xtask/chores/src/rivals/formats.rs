@@ -1,50 +1,50 @@
-//! Writes the graph as each tool wants it, in the layout that the tool itself writes. Runs nothing.
+//! Writes the graph in the format and the layout of each tool. Runs nothing.
 
 use std::fmt::Write as _;
 use std::io;
 use std::path::Path;
 
-use super::graph::{Graph, Task};
+use super::graph::{Graph, RivalTask};
 
-/// What planwright's plan is called: clido names files for their plans.
+/// The name of planwright's plan: clido's naming of plan files.
 pub(super) const CLIDO_FILE: &str = "plan-a1b2c3d4.json";
-/// Where task-master keeps tasks.
+/// The file in which task-master keeps tasks.
 pub(super) const TASK_MASTER_FILE: &str = ".taskmaster/tasks/tasks.json";
 
-/// What every task is about. It holds no number that could be taken for a task.
+/// The title of every task. It has no number that could be read as a task.
 const TITLE: &str = "Change the module and its tests";
-/// What the odd task is about.
+/// The title of the odd task.
 pub(super) const ODD_TITLE: &str = "The odd one";
-/// What no tool knows, at the start of the odd task in JSON: numbers and letters as few would write them.
+/// Unknown fields at the start of the odd task in JSON, with unusual spellings of numbers and letters.
 const ODD_START: &str = "      \"x_first\": {\"limits\": [1.50, 1e3], \"owner\": \"Zo\\u00eb\"},\n";
-/// The same at its end.
+/// Unknown fields at its end.
 const ODD_END: &str = ",\n      \"x_last\": true";
-/// What no tool knows, at the start and the end of the odd task's front matter.
+/// Unknown fields at the start and the end of the odd task's front matter.
 const ODD_FRONT: (&str, &str) = ("x_first: [1.50, 1e3]\n", "x_last: 'yes'\n");
-/// A comment on a field that every tool knows.
+/// A comment on a known field.
 const ODD_COMMENT: &str = "  # by hand";
 
-/// Returns how planwright, dagu, taskgraph, OpenSpec, ninja and make are told to call a task.
+/// Returns the id of a task for planwright, dagu, taskgraph, OpenSpec, ninja and make.
 pub(super) fn short_name(number: usize) -> String {
     format!("t{number}")
 }
 
-/// Returns how Backlog.md calls a task.
+/// Returns the id of a task for Backlog.md.
 pub(super) fn backlog_name(number: usize) -> String {
     format!("TASK-{number}")
 }
 
-/// Returns how task-master calls a task.
+/// Returns the id of a task for task-master.
 pub(super) fn bare_number(number: usize) -> String {
     number.to_string()
 }
 
-/// Returns the file of one task of Backlog.md's.
+/// Returns the path of a task's file for Backlog.md.
 pub(super) fn backlog_file(number: usize) -> String {
     format!("backlog/tasks/task-{number} - {}.md", TITLE.replace(' ', "-"))
 }
 
-/// Writes a clido plan, and what makes the folder a workspace: agents that do nothing.
+/// Writes a clido plan, and a configuration with an agent that does nothing.
 pub(super) fn clido(graph: &Graph, folder: &Path) -> io::Result<()> {
     let tasks = joined(graph, ",\n", |task| {
         let (title, start, end) = oddities(graph, task, ODD_START, ODD_END);
@@ -64,7 +64,7 @@ pub(super) fn clido(graph: &Graph, folder: &Path) -> io::Result<()> {
     write(folder, "planwright.toml", crate::bench::SETTINGS)
 }
 
-/// Writes task-master's file of tasks, laid out as it lays it out.
+/// Writes task-master's file of tasks in its own layout.
 pub(super) fn task_master(graph: &Graph, folder: &Path) -> io::Result<()> {
     let tasks = joined(graph, ",\n", |task| {
         let (title, start, end) = oddities(graph, task, ODD_START, ODD_END);
@@ -91,7 +91,7 @@ pub(super) fn task_master(graph: &Graph, folder: &Path) -> io::Result<()> {
     write(folder, TASK_MASTER_FILE, &text)
 }
 
-/// Writes a project of Backlog.md's: one file per task, without git.
+/// Writes a project of Backlog.md: one file per task, without git.
 pub(super) fn backlog(graph: &Graph, folder: &Path) -> io::Result<()> {
     write(
         folder,
@@ -134,7 +134,7 @@ pub(super) fn taskgraph(graph: &Graph, folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Writes a workflow schema of OpenSpec's, whose artifacts are the tasks, and a change in which those done are there.
+/// Writes a workflow schema of OpenSpec whose artifacts are the tasks, and a change with the artifacts of done tasks.
 pub(super) fn openspec(graph: &Graph, folder: &Path) -> io::Result<()> {
     let artifacts = joined(graph, "", |task| {
         format!(
@@ -158,7 +158,7 @@ pub(super) fn openspec(graph: &Graph, folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Writes a workflow of dagu's, two steps at a time.
+/// Writes a workflow of dagu, with two steps at a time.
 pub(super) fn dagu(graph: &Graph, folder: &Path) -> io::Result<()> {
     let steps = joined(graph, "", |task| {
         format!(
@@ -202,12 +202,12 @@ pub(super) fn make(graph: &Graph, folder: &Path) -> io::Result<()> {
     write(folder, "Makefile", &format!(".PHONY: all {all}\nall: {all}\n{rules}"))
 }
 
-fn joined(graph: &Graph, between: &str, one: impl Fn(&Task) -> String) -> String {
+fn joined(graph: &Graph, between: &str, one: impl Fn(&RivalTask) -> String) -> String {
     graph.tasks.iter().map(one).collect::<Vec<_>>().join(between)
 }
 
-/// Returns the names of what a task depends on.
-fn names(task: &Task, before: &str, after: &str, between: &str) -> String {
+/// Returns the names of a task's dependencies.
+fn names(task: &RivalTask, before: &str, after: &str, between: &str) -> String {
     let mut text = String::new();
     for (place, number) in task.depends_on.iter().enumerate() {
         let between = if place > 0 { between } else { "" };
@@ -216,8 +216,8 @@ fn names(task: &Task, before: &str, after: &str, between: &str) -> String {
     text
 }
 
-/// Returns a task's title, and what it holds that no tool knows.
-fn oddities<'a>(graph: &Graph, task: &Task, start: &'a str, end: &'a str) -> (&'static str, &'a str, &'a str) {
+/// Returns a task's title, and its unknown fields.
+fn oddities<'a>(graph: &Graph, task: &RivalTask, start: &'a str, end: &'a str) -> (&'static str, &'a str, &'a str) {
     match graph.odd == Some(task.number) {
         true => (ODD_TITLE, start, end),
         false => (TITLE, "", ""),
@@ -251,7 +251,7 @@ mod tests {
         std::fs::read_to_string(folder.path().join(name)).expect("it is there")
     }
 
-    fn task(graph: &Graph) -> &Task {
+    fn task(graph: &Graph) -> &RivalTask {
         graph.tasks.last().expect("there is one")
     }
 

@@ -1,30 +1,28 @@
-//! The graph that every tool gets: layers of tasks, sound or with one of two defects. Knows no tool's format.
+//! The graph for every tool: layers of tasks, sound or with one of two defects. Knows no tool's format.
 
 /// Tasks per layer.
 const WIDTH: usize = 20;
-/// How many tasks depend on each other in a cycle.
+/// The number of tasks in a cycle.
 const CIRCLE: usize = 5;
 /// Spreads the numbers of tasks, so that a list of a cycle's members in their order is not the cycle's path by chance.
 const STRIDE: usize = 7_919;
 
-/// Tasks and what is known of them.
 #[derive(Clone, Debug)]
 pub(super) struct Graph {
-    pub(super) tasks: Vec<Task>,
-    /// The task that holds what no tool knows, written as no tool writes it; none unless asked for.
+    pub(super) tasks: Vec<RivalTask>,
+    /// The task with unknown fields and unusual spellings, if any.
     pub(super) odd: Option<usize>,
 }
 
-/// A task, by its number.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Task {
+pub(super) struct RivalTask {
     pub(super) number: usize,
     pub(super) depends_on: Vec<usize>,
     pub(super) is_done: bool,
 }
 
 impl Graph {
-    /// Returns a sound graph in layers: each task depends on two of the layer before, none is done.
+    /// Returns a sound graph in layers: each task depends on two of the layer before, and none is done.
     pub(super) fn new(n_tasks: usize) -> anyhow::Result<Self> {
         anyhow::ensure!(
             n_tasks >= CIRCLE * WIDTH && !n_tasks.is_multiple_of(STRIDE),
@@ -32,7 +30,7 @@ impl Graph {
             CIRCLE * WIDTH
         );
         let number = |place: usize| place * STRIDE % n_tasks + 1;
-        let task = |place: usize| Task {
+        let task = |place: usize| RivalTask {
             number: number(place),
             depends_on: before(place).into_iter().map(number).collect(),
             is_done: false,
@@ -43,7 +41,7 @@ impl Graph {
         })
     }
 
-    /// Returns the graph with its first layer done: all of the second may start, and nothing else.
+    /// Returns the graph with its first layer done: exactly the second layer may start.
     pub(super) fn begun(mut self) -> Self {
         self.tasks.iter_mut().take(WIDTH).for_each(|task| task.is_done = true);
         self
@@ -59,7 +57,7 @@ impl Graph {
     pub(super) fn with_cycle(mut self) -> (Self, Vec<usize>) {
         let path: Vec<usize> = (0..CIRCLE)
             .rev()
-            // One column on with each layer: between these two ends there is no other way, and so no other cycle.
+            // The path moves one column per layer: no other path connects its ends, so that there is no other cycle.
             .filter_map(|layer| self.tasks.get(layer * WIDTH + CIRCLE - 1 - layer))
             .map(|task| task.number)
             .collect();
@@ -70,7 +68,7 @@ impl Graph {
         (self, path)
     }
 
-    /// Returns the graph with a dependency on a task that is not there: who has it, and on what.
+    /// Returns the graph with a dependency on a missing task, the dependent, and the missing task.
     pub(super) fn with_dangling(mut self) -> (Self, usize, usize) {
         let missing = self.tasks.len() + 1_000;
         let mut who = 0;
@@ -81,7 +79,7 @@ impl Graph {
         (self, who, missing)
     }
 
-    /// Returns the tasks that may start: not done, and everything that they depend on is.
+    /// Returns the tasks that may start: not done, and all dependencies done.
     pub(super) fn ready(&self) -> Vec<usize> {
         let is_done = |number: &usize| self.tasks.iter().any(|task| task.number == *number && task.is_done);
         self.tasks
@@ -92,7 +90,7 @@ impl Graph {
     }
 }
 
-/// Returns the places that a place depends on.
+/// Returns the positions of the dependencies of a position.
 fn before(place: usize) -> Vec<usize> {
     let (layer, column) = (place / WIDTH, place % WIDTH);
     let Some(layer) = layer.checked_sub(1) else {
@@ -132,7 +130,7 @@ mod tests {
             let next = path[(place + 1) % path.len()];
             assert!(depends_on(&graph, *number).contains(&next), "{path:?}");
         }
-        let reaches_itself = |task: &&Task| {
+        let reaches_itself = |task: &&RivalTask| {
             let (mut seen, mut open) = (std::collections::HashSet::new(), task.depends_on.clone());
             while let Some(number) = open.pop() {
                 if seen.insert(number) {

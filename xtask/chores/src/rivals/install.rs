@@ -1,43 +1,43 @@
-//! Installs a tool in the version that is compared, into a folder of its own. The one step that needs a network.
+//! Installs the compared version of a tool into a separate folder. Only this step needs a network.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::Context as _;
 
-/// Where a tool comes from.
+/// The source of a tool.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Package {
-    /// Built here, from this repository.
+    /// Built from this repository.
     Own,
-    /// From npm, by this name.
+    /// The name in npm.
     Npm(&'static str),
-    /// From npm, by this name with the system and its processor at the end.
+    /// The name in npm, without the system and the processor at its end.
     NpmPerSystem(&'static str),
-    /// From Python's registry.
+    /// The name in PyPI.
     Pip(&'static str),
-    /// From Rust's registry, compiled here.
+    /// The name in crates.io, compiled here.
     Cargo(&'static str),
-    /// From Debian, unpacked without being installed.
+    /// The name in Debian, unpacked without installing it.
     Debian(&'static str),
 }
 
-/// A tool to be installed.
-pub(super) struct Wanted {
+/// A tool to install.
+pub(super) struct ToolPackage {
     pub(super) program: &'static str,
     pub(super) package: Package,
     pub(super) version: &'static str,
 }
 
-/// Returns the program, after installing it where it is not there yet.
-#[expect(clippy::print_stderr, reason = "a chore talks to its user")]
-pub(super) fn installed(wanted: &Wanted, scratch: &Path) -> anyhow::Result<PathBuf> {
+/// Returns the program, and installs it if it is missing.
+#[expect(clippy::print_stderr, reason = "a chore prints to its user")]
+pub(super) fn installed(wanted: &ToolPackage, scratch: &Path) -> anyhow::Result<PathBuf> {
     if let Package::Own = wanted.package {
         return crate::built::shipped();
     }
     let folder = scratch.join(format!("{}-{}", wanted.program, wanted.version));
     let program = folder.join(place(wanted));
-    // A mark that is made last: an installation may have been interrupted.
+    // Written last, so that an interrupted installation is repeated.
     let mark = folder.join("installed");
     if mark.is_file() {
         return Ok(program);
@@ -56,8 +56,8 @@ pub(super) fn installed(wanted: &Wanted, scratch: &Path) -> anyhow::Result<PathB
     Ok(program)
 }
 
-/// Returns what installs it, as a user would type it.
-pub(super) fn shown(wanted: &Wanted) -> String {
+/// Returns the command that installs it, as a user types it.
+pub(super) fn shown(wanted: &ToolPackage) -> String {
     let version = wanted.version;
     match wanted.package {
         Package::Own => "`cargo xtask dist`".to_owned(),
@@ -69,8 +69,8 @@ pub(super) fn shown(wanted: &Wanted) -> String {
     }
 }
 
-/// Returns where the program lies in its folder.
-fn place(wanted: &Wanted) -> String {
+/// Returns the path of the program in its folder.
+fn place(wanted: &ToolPackage) -> String {
     let folder = match wanted.package {
         Package::Own | Package::Pip(_) | Package::Cargo(_) => "bin",
         Package::Npm(_) | Package::NpmPerSystem(_) => "node_modules/.bin",
@@ -79,7 +79,7 @@ fn place(wanted: &Wanted) -> String {
     format!("{folder}/{}", wanted.program)
 }
 
-fn commands(wanted: &Wanted, folder: &Path) -> Vec<Command> {
+fn commands(wanted: &ToolPackage, folder: &Path) -> Vec<Command> {
     let version = wanted.version;
     let npm = |package: String| {
         let mut command = Command::new("npm");
@@ -127,7 +127,7 @@ fn commands(wanted: &Wanted, folder: &Path) -> Vec<Command> {
     }
 }
 
-/// Returns the system and its processor as npm's packages name them.
+/// Returns the system and its processor in npm's spelling.
 fn system() -> String {
     let os = match std::env::consts::OS {
         "macos" => "darwin",
@@ -144,16 +144,16 @@ fn system() -> String {
 fn archive_in(folder: &Path) -> anyhow::Result<PathBuf> {
     let files = std::fs::read_dir(folder)?.filter_map(|entry| Some(entry.ok()?.path()));
     let mut archives = files.filter(|path| path.extension().is_some_and(|extension| extension == "deb"));
-    archives.next().context("nothing was fetched")
+    archives.next().context("nothing was downloaded")
 }
 
-/// Runs a step; its reason where it fails is the last line that it printed.
+/// Runs a command. If it fails, the error is the last line of its output.
 fn run(command: &mut Command) -> anyhow::Result<()> {
     let name = command.get_program().to_string_lossy().into_owned();
     let out = command
         .stdin(Stdio::null())
         .output()
-        .with_context(|| format!("{name} is not there"))?;
+        .with_context(|| format!("{name} is not installed"))?;
     let said = String::from_utf8_lossy(&out.stderr);
     let reason = said
         .lines()

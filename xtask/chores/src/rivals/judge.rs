@@ -1,9 +1,9 @@
-//! Judges what tools answered and wrote: a cycle found, its path named, lines that changed. Runs nothing, reads no file.
+//! Judges the output and the files of tools: cycles found, paths named, lines changed. Runs nothing, reads no file.
 
-/// How a tool spells a task in what it prints.
+/// How a tool writes the name of a task.
 pub(super) type Spelling = fn(usize) -> String;
 
-/// Returns the lines of an answer that the answer to a sound graph does not have: what a tool says of a defect.
+/// Returns the lines of an answer that the answer to a sound graph does not have: the report of a defect.
 pub(super) fn new_lines<'a>(answer: &'a str, sound: &str) -> Vec<&'a str> {
     let known: std::collections::HashSet<&str> = sound.lines().map(str::trim).collect();
     let is_new = |line: &&str| !line.trim().is_empty() && !known.contains(line.trim());
@@ -12,18 +12,18 @@ pub(super) fn new_lines<'a>(answer: &'a str, sound: &str) -> Vec<&'a str> {
 
 /// How much of a cycle an answer names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Named {
+pub(super) enum CycleNaming {
     /// Its tasks in their order, in one line.
     Path,
-    /// All of its tasks, but not how they hang together.
+    /// All of its tasks, but not their order.
     Members,
     /// Some of its tasks.
     Some,
     Nothing,
 }
 
-/// Returns whether lines speak of a cycle, and how much of it they name.
-pub(super) fn cycle(lines: &[&str], path: &[usize], spelling: Spelling) -> (bool, Named) {
+/// Returns whether lines report a cycle, and how much of it they name.
+pub(super) fn cycle(lines: &[&str], path: &[usize], spelling: Spelling) -> (bool, CycleNaming) {
     let is_found = lines.iter().any(|line| {
         let line = line.to_lowercase();
         ["cycl", "circular", "circle"].iter().any(|word| line.contains(word))
@@ -31,15 +31,15 @@ pub(super) fn cycle(lines: &[&str], path: &[usize], spelling: Spelling) -> (bool
     let in_lines: Vec<Vec<usize>> = lines.iter().map(|line| tasks_in(line, path, spelling)).collect();
     let is_named = |number: &usize| in_lines.iter().any(|tasks| tasks.contains(number));
     let named = match path.iter().filter(|number| is_named(number)).count() {
-        0 => Named::Nothing,
-        _ if in_lines.iter().any(|tasks| holds_path(tasks, path)) => Named::Path,
-        n_named if n_named == path.len() => Named::Members,
-        _ => Named::Some,
+        0 => CycleNaming::Nothing,
+        _ if in_lines.iter().any(|tasks| holds_path(tasks, path)) => CycleNaming::Path,
+        n_named if n_named == path.len() => CycleNaming::Members,
+        _ => CycleNaming::Some,
     };
     (is_found, named)
 }
 
-/// Returns whether one line names both a task and what it depends on that is not there.
+/// Returns whether lines name the missing task, and whether one line also names its dependent.
 pub(super) fn dangling(lines: &[&str], who: usize, missing: usize, spelling: Spelling) -> (bool, bool) {
     let names = |number: usize| {
         let found = lines.iter().map(|line| tasks_in(line, &[number], spelling));
@@ -56,7 +56,7 @@ pub(super) fn first_named(text: &str, numbers: &[usize], spelling: Spelling) -> 
         .find_map(|line| tasks_in(line, numbers, spelling).first().copied())
 }
 
-/// Returns whether tasks are a cycle's path, begun anywhere, in either direction.
+/// Returns whether tasks are a cycle's path, from any task, in either direction.
 pub(super) fn is_turn_of(tasks: &[usize], path: &[usize]) -> bool {
     let is_turn = |path: &[usize]| {
         (0..path.len()).any(|start| {
@@ -75,7 +75,7 @@ fn holds_path(tasks: &[usize], path: &[usize]) -> bool {
 /// Returns which of some tasks a line names, in its order.
 fn tasks_in(line: &str, numbers: &[usize], spelling: Spelling) -> Vec<usize> {
     let is_apart = |c: char| !c.is_alphanumeric() && c != '-' && c != '_';
-    // An arrow may touch the names that it is between.
+    // An arrow may touch the names next to it.
     line.split(is_apart)
         .map(|word| word.trim_matches('-'))
         .filter_map(|word| {
@@ -85,18 +85,18 @@ fn tasks_in(line: &str, numbers: &[usize], spelling: Spelling) -> Vec<usize> {
         .collect()
 }
 
-/// What became of the lines of a file.
+/// The number of changed lines of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct LineChanges {
-    /// Lines of before that are not there any more, or not the same.
+    /// Lines of the old text that are missing or different.
     pub(super) n_gone: usize,
-    /// Lines of after that were not there, or not the same.
+    /// Lines of the new text that are added or different.
     pub(super) n_new: usize,
-    /// Those of the new ones that hold a date: a tool's own record of when.
+    /// New lines with a date: a tool's own record of the time.
     pub(super) n_dated: usize,
 }
 
-/// Compares two texts by the longest run of lines that they share in order.
+/// Compares two texts by their longest common sequence of lines.
 pub(super) fn line_changes(before: &str, after: &str) -> LineChanges {
     let (mut before, mut after): (Vec<&str>, Vec<&str>) = (before.lines().collect(), after.lines().collect());
     let n_start = before
@@ -119,10 +119,10 @@ pub(super) fn line_changes(before: &str, after: &str) -> LineChanges {
     }
 }
 
-/// Returns the places in `after` of a longest common sequence of lines.
+/// Returns the positions in `after` of a longest common sequence of lines.
 fn kept_lines(before: &[&str], after: &[&str]) -> std::collections::HashSet<usize> {
     let width = after.len() + 1;
-    // How many lines can be shared from a pair of places on; the last row and column are the ends.
+    // The number of common lines after a pair of positions; the last row and column are the ends.
     let mut shared = vec![0_usize; (before.len() + 1) * width];
     let at = |shared: &[usize], i: usize, j: usize| shared.get(i * width + j).copied().unwrap_or(0);
     for (i, one) in before.iter().enumerate().rev() {
@@ -152,7 +152,7 @@ fn kept_lines(before: &[&str], after: &[&str]) -> std::collections::HashSet<usiz
     kept
 }
 
-/// Returns whether a line holds a date as in `2026-03-22`.
+/// Returns whether a line contains a date like `2026-03-22`.
 fn holds_date(line: &str) -> bool {
     line.as_bytes().windows(10).any(|window| {
         window.iter().enumerate().all(|(place, byte)| match place {
@@ -162,27 +162,27 @@ fn holds_date(line: &str) -> bool {
     })
 }
 
-/// Something in a file that an edit elsewhere must not touch.
+/// A part of a file that an edit elsewhere must not change.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Mark {
-    /// These texts, letter by letter.
+pub(super) enum EditMark {
+    /// These texts, unchanged.
     Texts(&'static [&'static str]),
-    /// These texts, one after the other.
+    /// These texts, in this order.
     Order(&'static [&'static str]),
     /// The line break at the end.
     End,
 }
 
-impl Mark {
-    /// Returns whether a text that had it still has it.
+impl EditMark {
+    /// Returns whether a text still has it.
     pub(super) fn is_in(self, text: &str) -> bool {
         match self {
-            Mark::Texts(marks) => marks.iter().all(|mark| text.contains(mark)),
-            Mark::Order(marks) => marks
+            EditMark::Texts(marks) => marks.iter().all(|mark| text.contains(mark)),
+            EditMark::Order(marks) => marks
                 .iter()
                 .try_fold(text, |rest, mark| rest.split_once(mark).map(|(_, rest)| rest))
                 .is_some(),
-            Mark::End => text.ends_with('\n'),
+            EditMark::End => text.ends_with('\n'),
         }
     }
 }
@@ -202,7 +202,7 @@ mod tests {
     const PATH: [usize; 5] = [81, 50, 12, 99, 3];
 
     #[track_caller]
-    fn check(answer: &str, spelling: Spelling, expected: (bool, Named)) {
+    fn check(answer: &str, spelling: Spelling, expected: (bool, CycleNaming)) {
         let lines: Vec<&str> = answer.lines().collect();
         assert_eq!(cycle(&lines, &PATH, spelling), expected, "{answer}");
     }
@@ -212,34 +212,42 @@ mod tests {
         check(
             "cycle: t81 -> t50 -> t12 -> t99 -> t3 -> t81",
             named,
-            (true, Named::Path),
+            (true, CycleNaming::Path),
         );
-        check("error: circular: t99→t12→t50→t81→t3→t99", named, (true, Named::Path));
+        check(
+            "error: circular: t99→t12→t50→t81→t3→t99",
+            named,
+            (true, CycleNaming::Path),
+        );
         check(
             "cycles:\n  - TASK-3 -> TASK-81 -> task-50 -> TASK-12 -> TASK-99",
             upper,
-            (true, Named::Path),
+            (true, CycleNaming::Path),
         );
     }
 
     #[test]
     fn members_without_their_order_are_no_path() {
-        check("cycle of t3, t12, t50, t81, t99", named, (true, Named::Members));
-        // One line per member says which tasks, not how they hang together.
+        check("cycle of t3, t12, t50, t81, t99", named, (true, CycleNaming::Members));
+        // One line per member names the tasks, not their order.
         check(
             "circular: t81\ncircular: t50\ncircular: t12\ncircular: t99\ncircular: t3",
             named,
-            (true, Named::Members),
+            (true, CycleNaming::Members),
         );
     }
 
     #[test]
     fn part_of_a_cycle_is_not_the_cycle() {
-        check("Circular t50 <- t12 dependency dropped.", named, (true, Named::Some));
-        check("there is a cycle", named, (true, Named::Nothing));
-        check("the graph is valid", named, (false, Named::Nothing));
-        // A name within a longer one is another name.
-        check("cycle: t811 -> t500 -> xt12", named, (true, Named::Nothing));
+        check(
+            "Circular t50 <- t12 dependency dropped.",
+            named,
+            (true, CycleNaming::Some),
+        );
+        check("there is a cycle", named, (true, CycleNaming::Nothing));
+        check("the graph is valid", named, (false, CycleNaming::Nothing));
+        // A name inside a longer one is another name.
+        check("cycle: t811 -> t500 -> xt12", named, (true, CycleNaming::Nothing));
     }
 
     #[test]
@@ -283,10 +291,10 @@ mod tests {
 
     #[test]
     fn marks_are_looked_for_letter_by_letter() {
-        assert!(Mark::Texts(&["1.50", "1e3"]).is_in("[1.50, 1e3]"));
-        assert!(!Mark::Texts(&["1.50", "1e3"]).is_in("[1.5, 1e3]"));
-        assert!(Mark::Order(&["x", "y"]).is_in("x y"));
-        assert!(!Mark::Order(&["x", "y"]).is_in("y x"));
-        assert!(Mark::End.is_in("a\n") && !Mark::End.is_in("a"));
+        assert!(EditMark::Texts(&["1.50", "1e3"]).is_in("[1.50, 1e3]"));
+        assert!(!EditMark::Texts(&["1.50", "1e3"]).is_in("[1.5, 1e3]"));
+        assert!(EditMark::Order(&["x", "y"]).is_in("x y"));
+        assert!(!EditMark::Order(&["x", "y"]).is_in("y x"));
+        assert!(EditMark::End.is_in("a\n") && !EditMark::End.is_in("a"));
     }
 }

@@ -1,4 +1,4 @@
-//! Has tools do the work: each answer is judged, each time is taken in turn with the others'.
+//! Runs the tools: judges each answer, and measures times in turn.
 
 use std::fs::File;
 use std::path::Path;
@@ -11,35 +11,35 @@ use planwright_testkit::TempFolder;
 
 use super::command::{Contender, LIMIT, wait};
 use super::graph::Graph;
-use super::judge::{self, LineChanges, Named};
-use super::tools::{Change, Tool};
-use crate::bench::{Sample, milliseconds};
+use super::judge::{self, CycleNaming, LineChanges};
+use super::tools::{ChangeCommand, Tool};
+use crate::bench::{Median, milliseconds};
 
-/// Tasks of the graph that is checked and changed.
+/// The size of the graph for checks and changes.
 pub(super) const N_TASKS: usize = 100;
-/// Tasks of the graph that is run.
+/// The size of the graph for runs.
 pub(super) const N_RUN: usize = 1_000;
-/// Processes that write at once.
+/// The number of parallel writers.
 pub(super) const N_WRITERS: usize = 16;
-/// How often each contender is timed, after once to warm up.
+/// Measured rounds; a round of warm-up comes before them.
 pub(super) const ROUNDS: usize = 5;
-/// How often many write at once.
+/// Rounds of parallel writers.
 pub(super) const WRITING_ROUNDS: usize = 3;
-/// A contender that has spent this on one kind of work goes into no further round of it.
+/// A tool that has spent this on one kind of work gets no further round of it.
 pub(super) const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What a command answered to one graph, and how it ended.
+/// How a command for one graph ended.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Ended {
+pub(super) struct ExitResult {
     status: Option<ExitStatus>,
 }
 
-impl Ended {
+impl ExitResult {
     pub(super) fn is_success(self) -> bool {
         self.status.is_some_and(|status| status.success())
     }
 
-    /// Returns whether it ended by itself and said by its status that something is wrong.
+    /// Returns whether it ended by itself with a failure status.
     pub(super) fn is_refusal(self) -> bool {
         self.status.is_some_and(|status| !status.success())
     }
@@ -55,17 +55,17 @@ impl Ended {
     }
 }
 
-/// What one command for checking said of three graphs.
-pub(super) struct Checked {
+/// The answers of one check command to three graphs.
+pub(super) struct CheckAnswer {
     pub(super) command: &'static [&'static str],
-    pub(super) sound: Ended,
-    pub(super) cycle: (bool, Named, Ended),
-    /// Whether what is missing was named, whether together with who wants it.
-    pub(super) dangling: (bool, bool, Ended),
+    pub(super) sound: ExitResult,
+    pub(super) cycle: (bool, CycleNaming, ExitResult),
+    /// Whether the missing task was named, and whether together with its dependent.
+    pub(super) dangling: (bool, bool, ExitResult),
 }
 
-/// Has a tool check a sound graph, one with a cycle, one with a dangling reference.
-pub(super) fn check(contender: &Contender) -> anyhow::Result<Vec<Checked>> {
+/// Runs a tool's checks on a sound graph, one with a cycle, and one with a dangling reference.
+pub(super) fn check(contender: &Contender) -> anyhow::Result<Vec<CheckAnswer>> {
     let sound = Graph::new(N_TASKS)?;
     let (with_cycle, path) = sound.clone().with_cycle();
     let (with_dangling, who, missing) = sound.clone().with_dangling();
@@ -77,17 +77,17 @@ pub(super) fn check(contender: &Contender) -> anyhow::Result<Vec<Checked>> {
             contender.run(folder.path(), command)
         };
         let (sound, cycle, dangling) = (of(&sound)?, of(&with_cycle)?, of(&with_dangling)?);
-        let (is_found, named) = judge::cycle(&judge::new_lines(&cycle.said, &sound.said), &path, spelling);
-        let lines = judge::new_lines(&dangling.said, &sound.said);
+        let (is_found, named) = judge::cycle(&judge::new_lines(&cycle.output, &sound.output), &path, spelling);
+        let lines = judge::new_lines(&dangling.output, &sound.output);
         let (is_named, is_both) = judge::dangling(&lines, who, missing, spelling);
-        answers.push(Checked {
+        answers.push(CheckAnswer {
             command,
-            sound: Ended { status: sound.status },
-            cycle: (is_found, named, Ended { status: cycle.status }),
+            sound: ExitResult { status: sound.status },
+            cycle: (is_found, named, ExitResult { status: cycle.status }),
             dangling: (
                 is_named,
                 is_both,
-                Ended {
+                ExitResult {
                     status: dangling.status,
                 },
             ),
@@ -96,15 +96,15 @@ pub(super) fn check(contender: &Contender) -> anyhow::Result<Vec<Checked>> {
     Ok(answers)
 }
 
-/// What a tool answered when asked for a task that may start.
+/// A tool's answer for the next task.
 pub(super) struct NextAnswer {
     pub(super) named: Option<usize>,
-    /// Whether that one may start indeed.
+    /// Whether that task may start.
     pub(super) is_right: bool,
-    pub(super) ended: Ended,
+    pub(super) ended: ExitResult,
 }
 
-/// Asks a tool for a task that may start; none where it has no such command.
+/// Asks a tool for a task that may start; none if it has no such command.
 pub(super) fn next(contender: &Contender) -> anyhow::Result<Option<NextAnswer>> {
     let Some(next) = &contender.tool.next else {
         return Ok(None);
@@ -112,29 +112,29 @@ pub(super) fn next(contender: &Contender) -> anyhow::Result<Option<NextAnswer>> 
     let graph = Graph::new(N_TASKS)?.begun();
     let folder = workspace(contender.tool, &graph)?;
     let outcome = contender.run(folder.path(), next.command)?;
-    let answer = outcome.said.split_once(next.after).map_or("", |(_, answer)| answer);
+    let answer = outcome.output.split_once(next.after).map_or("", |(_, answer)| answer);
     let all: Vec<usize> = graph.tasks.iter().map(|task| task.number).collect();
     let named = judge::first_named(answer, &all, contender.tool.spelling);
     Ok(Some(NextAnswer {
         named,
         is_right: named.is_some_and(|named| graph.ready().contains(&named)),
-        ended: Ended { status: outcome.status },
+        ended: ExitResult { status: outcome.status },
     }))
 }
 
-/// What became of a file after one change of a status.
+/// The state of a file after one change of a status.
 pub(super) enum Fidelity {
     Kept {
-        /// Lines beside the one that was meant.
-        beside: LineChanges,
-        /// What is still as it was, by name.
+        /// Changed lines in addition to the intended one.
+        other_lines: LineChanges,
+        /// The parts that are unchanged, by name.
         kept: Vec<(&'static str, bool)>,
     },
-    /// The change was not made, and this was said.
+    /// The change was not made; the tool's first line of output.
     Refused(String),
 }
 
-/// Has a tool change one status in a file that holds what it does not know; none where it changes none.
+/// Changes one status with a tool in a file with unknown fields; none if the tool changes none.
 pub(super) fn fidelity(contender: &Contender) -> anyhow::Result<Option<Fidelity>> {
     let Some(change) = &contender.tool.change else {
         return Ok(None);
@@ -148,46 +148,46 @@ pub(super) fn fidelity(contender: &Contender) -> anyhow::Result<Option<Fidelity>
     let outcome = contender.run(folder.path(), &(change.command)(number))?;
     let after = String::from_utf8_lossy(&std::fs::read(&path).unwrap_or_default()).into_owned();
     if !outcome.is_success() || (change.is_started)(&after, number) != Some(true) {
-        let first = outcome.said.lines().find(|line| !line.trim().is_empty());
+        let first = outcome.output.lines().find(|line| !line.trim().is_empty());
         return Ok(Some(Fidelity::Refused(first.unwrap_or_default().trim().to_owned())));
     }
-    let mut beside = judge::line_changes(&before, &after);
-    // The one line that was to change.
-    beside.n_gone = beside.n_gone.saturating_sub(1);
-    beside.n_new = beside.n_new.saturating_sub(1);
+    let mut other_lines = judge::line_changes(&before, &after);
+    // The intended line.
+    other_lines.n_gone = other_lines.n_gone.saturating_sub(1);
+    other_lines.n_new = other_lines.n_new.saturating_sub(1);
     let kept = change.marks.iter().map(|(name, mark)| (*name, mark.is_in(&after)));
     Ok(Some(Fidelity::Kept {
-        beside,
+        other_lines,
         kept: kept.collect(),
     }))
 }
 
-/// What came of many writers at once, over all rounds.
+/// The results of parallel writers, over all rounds.
 #[derive(Default)]
-pub(super) struct Written {
+pub(super) struct WriteTally {
     pub(super) n_rounds: usize,
     pub(super) n_writers: usize,
-    /// Writers that said that they could not.
+    /// Writers that reported a failure.
     pub(super) n_refused: usize,
-    /// Changes that were said to be made and are not there.
+    /// Changes that were reported as made and are missing.
     pub(super) n_lost: usize,
     /// Rounds after which a file could not be read.
     pub(super) n_unreadable: usize,
     pub(super) n_reads: usize,
-    /// Reads in the meantime that found no whole file.
+    /// Parallel reads that found no complete file.
     pub(super) n_broken: usize,
     pub(super) took: Vec<f64>,
 }
 
-/// Has many processes of a tool each change another task's status at once, and reads on in the meantime; none where it
+/// Starts many processes of a tool, each changing another task's status, and reads the files meanwhile; none if the tool
 /// changes none.
-pub(super) fn write_at_once(contender: &Contender) -> anyhow::Result<Option<Written>> {
+pub(super) fn write_at_once(contender: &Contender) -> anyhow::Result<Option<WriteTally>> {
     let Some(change) = &contender.tool.change else {
         return Ok(None);
     };
     let graph = Graph::new(N_TASKS)?.begun();
     let numbers: Vec<usize> = graph.ready().into_iter().take(N_WRITERS).collect();
-    let mut written = Written::default();
+    let mut written = WriteTally::default();
     let start = Instant::now();
     while written.n_rounds < WRITING_ROUNDS && (written.n_rounds == 0 || start.elapsed() < PATIENCE) {
         let folder = workspace(contender.tool, &graph)?;
@@ -199,10 +199,10 @@ pub(super) fn write_at_once(contender: &Contender) -> anyhow::Result<Option<Writ
 
 fn writing_round(
     contender: &Contender,
-    change: &Change,
+    change: &ChangeCommand,
     folder: &Path,
     numbers: &[usize],
-    written: &mut Written,
+    written: &mut WriteTally,
 ) -> anyhow::Result<()> {
     let is_over = AtomicBool::new(false);
     let (ended, (n_reads, n_broken)) = std::thread::scope(|scope| {
@@ -223,13 +223,13 @@ fn writing_round(
     Ok(())
 }
 
-/// Starts all writers and waits for them; returns which of them said that it is done.
+/// Starts all writers and waits for them; returns which of them reported success.
 fn write_all(
     contender: &Contender,
-    change: &Change,
+    change: &ChangeCommand,
     folder: &Path,
     numbers: &[usize],
-    written: &mut Written,
+    written: &mut WriteTally,
 ) -> anyhow::Result<Vec<bool>> {
     let output = File::create(contender.home.join("said"))?;
     let start = Instant::now();
@@ -245,8 +245,8 @@ fn write_all(
     Ok(ended)
 }
 
-/// Reads the files that are written, one after the other, until it is over: how often, and how often in vain.
-fn read_on(change: &Change, folder: &Path, numbers: &[usize], is_over: &AtomicBool) -> (usize, usize) {
+/// Reads the changed files in turn until `is_over`: returns the number of reads, and of failed ones.
+fn read_on(change: &ChangeCommand, folder: &Path, numbers: &[usize], is_over: &AtomicBool) -> (usize, usize) {
     let (mut n_reads, mut n_broken) = (0, 0);
     for number in numbers.iter().cycle() {
         if is_over.load(Ordering::Relaxed) {
@@ -258,52 +258,52 @@ fn read_on(change: &Change, folder: &Path, numbers: &[usize], is_over: &AtomicBo
     (n_reads, n_broken)
 }
 
-/// Returns whether a task is in progress by what its file says now; none where that is no whole file.
-fn look(change: &Change, folder: &Path, number: usize) -> Option<bool> {
+/// Returns whether a task is in progress according to its file; none if the file is not complete.
+fn look(change: &ChangeCommand, folder: &Path, number: usize) -> Option<bool> {
     let text = std::fs::read_to_string(folder.join((change.file)(number))).ok()?;
     (change.is_started)(&text, number)
 }
 
-/// Work whose time is taken.
+/// A kind of measured work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Work {
+pub(super) enum TimedWork {
     Check,
     Next,
     Change,
     Run,
 }
 
-/// The time of a contender for some work.
+/// The time of a tool for some work.
 #[derive(Clone, Debug)]
-pub(super) enum Timed {
+pub(super) enum WorkTime {
     HasNone,
-    /// It did not do it, for this reason.
+    /// It failed, for this reason.
     Failed(String),
-    /// Milliseconds, over this many runs.
-    Took(Sample, usize),
+    /// The median in milliseconds, and the number of runs.
+    Took(Median, usize),
 }
 
-/// Takes the times of all contenders in turn, so that what else the machine does hits them alike.
-pub(super) fn times(contenders: &[Contender], work: Work) -> anyhow::Result<Vec<Timed>> {
+/// Measures all tools in turn, so that other load on the machine affects them equally.
+pub(super) fn times(contenders: &[Contender], work: TimedWork) -> anyhow::Result<Vec<WorkTime>> {
     let graph = match work {
-        Work::Check => Graph::new(N_TASKS)?,
-        Work::Next | Work::Change => Graph::new(N_TASKS)?.begun(),
-        Work::Run => Graph::new(N_RUN)?,
+        TimedWork::Check => Graph::new(N_TASKS)?,
+        TimedWork::Next | TimedWork::Change => Graph::new(N_TASKS)?.begun(),
+        TimedWork::Run => Graph::new(N_RUN)?,
     };
     let number = first_ready(&graph)?;
-    let mut clocks: Vec<Clock> = contenders.iter().map(|one| Clock::new(one, work, number)).collect();
+    let mut clocks: Vec<WorkTimer> = contenders.iter().map(|one| WorkTimer::new(one, work, number)).collect();
     for round in 0..=ROUNDS {
         for (contender, clock) in contenders.iter().zip(&mut clocks) {
             clock.take(contender, &graph, round)?;
         }
     }
-    Ok(clocks.into_iter().map(Clock::timed).collect())
+    Ok(clocks.into_iter().map(WorkTimer::timed).collect())
 }
 
-/// The times of one contender so far.
-struct Clock {
+/// The measurements of one tool.
+struct WorkTimer {
     command: Option<Vec<String>>,
-    /// Where it works; a run has a folder of its own each time, so that it finds nothing done.
+    /// Its working folder; each run gets a new one, so that it finds no earlier results.
     folder: Option<TempFolder>,
     is_run: bool,
     took: Vec<f64>,
@@ -311,27 +311,27 @@ struct Clock {
     failed: Option<String>,
 }
 
-impl Clock {
-    fn new(contender: &Contender, work: Work, number: usize) -> Self {
+impl WorkTimer {
+    fn new(contender: &Contender, work: TimedWork, number: usize) -> Self {
         let tool = contender.tool;
         let owned = |args: &[&str]| args.iter().copied().map(str::to_owned).collect();
         let command = match work {
-            Work::Check => tool.checks.first().copied().map(owned),
-            Work::Next => tool.next.as_ref().map(|next| owned(next.command)),
-            Work::Change => tool.change.as_ref().map(|change| (change.command)(number)),
-            Work::Run => tool.run.map(owned),
+            TimedWork::Check => tool.checks.first().copied().map(owned),
+            TimedWork::Next => tool.next.as_ref().map(|next| owned(next.command)),
+            TimedWork::Change => tool.change.as_ref().map(|change| (change.command)(number)),
+            TimedWork::Run => tool.run.map(owned),
         };
-        Clock {
+        WorkTimer {
             command,
             folder: None,
-            is_run: work == Work::Run,
+            is_run: work == TimedWork::Run,
             took: Vec::new(),
             spent: Duration::ZERO,
             failed: None,
         }
     }
 
-    /// Takes the time once; the first round only warms up.
+    /// Measures once; the first round is the warm-up.
     fn take(&mut self, contender: &Contender, graph: &Graph, round: usize) -> anyhow::Result<()> {
         let Some(command) = &self.command else {
             return Ok(());
@@ -347,7 +347,7 @@ impl Clock {
         let outcome = contender.run(folder.path(), command)?;
         self.spent += outcome.took;
         if !outcome.is_success() {
-            let ended = Ended { status: outcome.status };
+            let ended = ExitResult { status: outcome.status };
             self.failed = Some(ended.shown());
         } else if round > 0 {
             self.took.push(milliseconds(outcome.took));
@@ -356,13 +356,13 @@ impl Clock {
         Ok(())
     }
 
-    fn timed(self) -> Timed {
+    fn timed(self) -> WorkTime {
         match (self.command, self.failed) {
-            (None, _) => Timed::HasNone,
-            (_, Some(reason)) => Timed::Failed(reason),
+            (None, _) => WorkTime::HasNone,
+            (_, Some(reason)) => WorkTime::Failed(reason),
             _ => {
                 let n_runs = self.took.len();
-                Timed::Took(Sample::of(self.took), n_runs)
+                WorkTime::Took(Median::of(self.took), n_runs)
             }
         }
     }

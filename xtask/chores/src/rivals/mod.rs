@@ -1,7 +1,7 @@
-//! Other tools for plans and graphs of tasks, held against planwright: the same work on the same graph in one run, with a
-//! page of figures and of right and wrong answers.
+//! Compares planwright with other tools for plans and graphs of tasks: the same work on the same graph in one run, with a
+//! page of figures and judged answers.
 //!
-//! Only their installation needs a network. What each is given is in `formats`, how each is driven in `tools`.
+//! Only their installation needs a network. `formats` has the inputs of the tools, `tools` their commands.
 
 mod command;
 mod formats;
@@ -16,12 +16,12 @@ use std::path::Path;
 
 use anyhow::Context as _;
 use command::Contender;
-use measure::{Timed, Work};
+use measure::{TimedWork, WorkTime};
 use page::{Page, Report};
 use tools::{TOOLS, Tool};
 
-/// Compares the named tools, or all of them. Of all a page is written; of some it is only printed.
-#[expect(clippy::print_stdout, clippy::print_stderr, reason = "a chore talks to its user")]
+/// Compares the named tools and prints the page, or compares all of them and writes it.
+#[expect(clippy::print_stdout, clippy::print_stderr, reason = "a chore prints to its user")]
 pub(crate) fn run(names: &[&str]) -> anyhow::Result<()> {
     let scratch = crate::e2e::target_folder()?.join("rivals");
     let mut contenders = Vec::new();
@@ -29,7 +29,7 @@ pub(crate) fn run(names: &[&str]) -> anyhow::Result<()> {
     for tool in chosen(names)? {
         match contender(tool, &scratch) {
             Ok(contender) => contenders.push(contender),
-            // planwright itself is what the others are held against.
+            // Without planwright there is nothing to compare with.
             Err(error) if tool.name == OWN => return Err(error),
             Err(error) => missing.push((tool, format!("{error:#}"))),
         }
@@ -53,20 +53,20 @@ pub(crate) fn run(names: &[&str]) -> anyhow::Result<()> {
 
 const OWN: &str = "planwright";
 
-/// Returns the tools to be compared; planwright is always among them, and the first.
+/// Returns the tools to compare; planwright is always the first.
 fn chosen(names: &[&str]) -> anyhow::Result<Vec<&'static Tool>> {
     let is_named = |tool: &Tool, name: &str| tool.name.eq_ignore_ascii_case(name) || tool.wanted.program == name;
     for name in names {
         let known: Vec<&str> = TOOLS.iter().map(|tool| tool.name).collect();
         let is_known = TOOLS.iter().any(|tool| is_named(tool, name));
-        anyhow::ensure!(is_known, "there is no `{name}` here: {}", known.join(", "));
+        anyhow::ensure!(is_known, "unknown tool `{name}`. Known tools: {}", known.join(", "));
     }
     let is_wanted =
         |tool: &&Tool| names.is_empty() || tool.name == OWN || names.iter().any(|name| is_named(tool, name));
     Ok(TOOLS.iter().filter(is_wanted).collect())
 }
 
-/// Installs a tool and asks it for its version.
+/// Installs a tool and reads its version.
 fn contender(tool: &'static Tool, scratch: &Path) -> anyhow::Result<Contender> {
     let home = scratch.join("homes").join(tool.wanted.program);
     std::fs::create_dir_all(&home)?;
@@ -77,17 +77,17 @@ fn contender(tool: &'static Tool, scratch: &Path) -> anyhow::Result<Contender> {
         home,
     };
     let outcome = contender.run(&contender.home, tool.version)?;
-    let line = outcome.said.lines().find(|line| !line.trim().is_empty());
-    contender.version = line.context("it does not say its version")?.trim().to_owned();
+    let line = outcome.output.lines().find(|line| !line.trim().is_empty());
+    contender.version = line.context("it prints no version")?.trim().to_owned();
     anyhow::ensure!(outcome.is_success(), "it does not start: {}", contender.version);
     Ok(contender)
 }
 
-/// Has every tool do all the work.
-#[expect(clippy::print_stderr, reason = "a chore talks to its user")]
+/// Measures all work with every tool.
+#[expect(clippy::print_stderr, reason = "a chore prints to its user")]
 fn compare(contenders: Vec<Contender>) -> anyhow::Result<Vec<Report>> {
-    let mut times: Vec<Vec<Timed>> = Vec::new();
-    for work in [Work::Check, Work::Next, Work::Change, Work::Run] {
+    let mut times: Vec<Vec<WorkTime>> = Vec::new();
+    for work in [TimedWork::Check, TimedWork::Next, TimedWork::Change, TimedWork::Run] {
         eprintln!("times: {work:?} …");
         times.push(measure::times(&contenders, work)?);
     }
@@ -95,7 +95,12 @@ fn compare(contenders: Vec<Contender>) -> anyhow::Result<Vec<Report>> {
     let mut reports = Vec::new();
     for contender in contenders {
         eprintln!("answers: {} …", contender.tool.name);
-        let mut take = |place: usize| times.get_mut(place).and_then(Iterator::next).unwrap_or(Timed::HasNone);
+        let mut take = |place: usize| {
+            times
+                .get_mut(place)
+                .and_then(Iterator::next)
+                .unwrap_or(WorkTime::HasNone)
+        };
         reports.push(Report {
             times: [take(0), take(1), take(2), take(3)],
             checks: measure::check(&contender)?,
@@ -108,7 +113,7 @@ fn compare(contenders: Vec<Contender>) -> anyhow::Result<Vec<Report>> {
     Ok(reports)
 }
 
-/// Returns what the figures were taken on, and how busy it was: figures of a busy machine are worth less.
+/// Returns a description of the machine and its load: figures of a busy machine are worth less.
 fn machine(load_before: Option<String>) -> String {
     let n_cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let system = format!(
@@ -122,7 +127,7 @@ fn machine(load_before: Option<String>) -> String {
     }
 }
 
-/// Returns how many processes wanted to run in the last minute, where the system says.
+/// Returns the load average of the last minute, if the system reports it.
 fn load() -> Option<String> {
     let text = std::fs::read_to_string("/proc/loadavg").ok()?;
     text.split_whitespace().next().map(str::to_owned)

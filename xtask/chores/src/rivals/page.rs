@@ -1,27 +1,28 @@
-//! The page that says what came of it, written whole by the chore. Runs nothing.
+//! The page with all results. Runs nothing.
 
 use std::fmt::Write as _;
 
 use super::command::Contender;
 use super::install;
-use super::judge::Named;
+use super::judge::CycleNaming;
 use super::measure::{
-    Checked, Fidelity, N_RUN, N_TASKS, N_WRITERS, NextAnswer, PATIENCE, ROUNDS, Timed, WRITING_ROUNDS, Written,
+    CheckAnswer, Fidelity, N_RUN, N_TASKS, N_WRITERS, NextAnswer, PATIENCE, ROUNDS, WRITING_ROUNDS, WorkTime,
+    WriteTally,
 };
 use super::tools::{ENVIRONMENT, MARKS, Tool};
 
-/// What came of one tool that was there.
+/// The results of one installed tool.
 pub(super) struct Report {
     pub(super) contender: Contender,
-    pub(super) checks: Vec<Checked>,
+    pub(super) checks: Vec<CheckAnswer>,
     pub(super) next: Option<NextAnswer>,
     pub(super) fidelity: Option<Fidelity>,
-    pub(super) written: Option<Written>,
-    /// Check, next, change, run.
-    pub(super) times: [Timed; 4],
+    pub(super) written: Option<WriteTally>,
+    /// The times of check, next, change and run.
+    pub(super) times: [WorkTime; 4],
 }
 
-/// What is told about all tools.
+/// The content of the page.
 pub(super) struct Page {
     /// The day, as in `2026-03-22`.
     pub(super) date: String,
@@ -54,7 +55,7 @@ impl Page {
     }
 
     fn tools(&self, text: &mut String) {
-        text.push_str("\n## The tools\n\n| tool | says it is | from |\n| --- | --- | --- |\n");
+        text.push_str("\n## The tools\n\n| tool | version | from |\n| --- | --- | --- |\n");
         for report in &self.reports {
             let tool = report.contender.tool;
             row(
@@ -141,8 +142,8 @@ impl Page {
             match &report.fidelity {
                 None => cells.push(NONE.to_owned()),
                 Some(Fidelity::Refused(said)) => cells.push(format!("not changed: {said}")),
-                Some(Fidelity::Kept { beside, kept }) => {
-                    cells.extend([beside.n_gone, beside.n_new, beside.n_dated].map(|n| n.to_string()));
+                Some(Fidelity::Kept { other_lines, kept }) => {
+                    cells.extend([other_lines.n_gone, other_lines.n_new, other_lines.n_dated].map(|n| n.to_string()));
                     cells.extend(MARKS.map(|mark| mark_cell(kept, mark).to_owned()));
                 }
             }
@@ -192,7 +193,7 @@ impl Page {
     }
 }
 
-/// Returns whether something was kept. What stands in unknown fields is not held against a tool twice.
+/// Returns whether something was kept. A loss inside unknown fields is counted once.
 fn mark_cell(kept: &[(&str, bool)], mark: &str) -> &'static str {
     let of = |mark: &str| kept.iter().find(|(name, _)| *name == mark).map(|(_, is_kept)| *is_kept);
     let stands_in_unknown = MARKS
@@ -206,15 +207,15 @@ fn mark_cell(kept: &[(&str, bool)], mark: &str) -> &'static str {
     }
 }
 
-fn check_row(text: &mut String, tool: &Tool, check: &Checked) {
+fn check_row(text: &mut String, tool: &Tool, check: &CheckAnswer) {
     let (is_found, named, cycle) = check.cycle;
     let (is_named, is_both, dangling) = check.dangling;
     let path = match named {
         _ if !is_found => "–",
-        Named::Path => "named",
-        Named::Members => "tasks, not their order",
-        Named::Some => "some of its tasks",
-        Named::Nothing => "not named",
+        CycleNaming::Path => "named",
+        CycleNaming::Members => "tasks, not their order",
+        CycleNaming::Some => "some of its tasks",
+        CycleNaming::Nothing => "not named",
     };
     row(
         text,
@@ -227,12 +228,17 @@ fn check_row(text: &mut String, tool: &Tool, check: &Checked) {
                 "not accepted,",
                 &check.sound.shown(),
             ),
-            verdict(is_found && cycle.is_refusal(), "found", said(is_found), &cycle.shown()),
+            verdict(
+                is_found && cycle.is_refusal(),
+                "found",
+                report_word(is_found),
+                &cycle.shown(),
+            ),
             path.to_owned(),
             verdict(
                 is_named && dangling.is_refusal(),
                 "found",
-                said(is_named),
+                report_word(is_named),
                 &dangling.shown(),
             ),
             if is_named { yes_or_no(is_both) } else { "–" }.to_owned(),
@@ -240,8 +246,8 @@ fn check_row(text: &mut String, tool: &Tool, check: &Checked) {
     );
 }
 
-fn said(is_found: bool) -> &'static str {
-    if is_found { "said, but" } else { "missed," }
+fn report_word(is_found: bool) -> &'static str {
+    if is_found { "reported, but" } else { "missed," }
 }
 
 fn verdict(is_right: bool, right: &str, wrong: &str, ended: &str) -> String {
@@ -257,12 +263,12 @@ fn next_cell(tool: &Tool, next: &NextAnswer) -> String {
     format!("{verdict}: {named}, {}", next.ended.shown())
 }
 
-fn writers_row(text: &mut String, name: &str, written: &Written) {
+fn writers_row(text: &mut String, name: &str, written: &WriteTally) {
     let marked = |n: usize| match n {
         0 => "0".to_owned(),
         n => format!("**{n}**"),
     };
-    let took = crate::bench::Sample::of(written.took.clone());
+    let took = crate::bench::Median::of(written.took.clone());
     row(
         text,
         &[
@@ -277,13 +283,13 @@ fn writers_row(text: &mut String, name: &str, written: &Written) {
     );
 }
 
-fn time_cell(time: &Timed, own: Option<&Timed>) -> String {
+fn time_cell(time: &WorkTime, own: Option<&WorkTime>) -> String {
     match time {
-        Timed::HasNone => NONE.to_owned(),
-        Timed::Failed(reason) => format!("failed: {reason}"),
-        Timed::Took(sample, n_runs) => {
+        WorkTime::HasNone => NONE.to_owned(),
+        WorkTime::Failed(reason) => format!("failed: {reason}"),
+        WorkTime::Took(sample, n_runs) => {
             let mut cell = format!("{} ±{:.0} %", milliseconds(sample.median), sample.spread * 100.0);
-            if let Some(Timed::Took(own, _)) = own.filter(|own| !std::ptr::eq(*own, time)) {
+            if let Some(WorkTime::Took(own, _)) = own.filter(|own| !std::ptr::eq(*own, time)) {
                 let _ = write!(cell, ", {}", times_as_long(sample.median / own.median));
             }
             if *n_runs < ROUNDS {
@@ -295,7 +301,7 @@ fn time_cell(time: &Timed, own: Option<&Timed>) -> String {
     }
 }
 
-/// Returns a ratio with as many digits as mean something.
+/// Returns a ratio with its significant digits.
 fn times_as_long(ratio: f64) -> String {
     match ratio {
         ratio if ratio < 10.0 => format!("{ratio:.1} ×"),
@@ -329,7 +335,7 @@ fn tool_section(text: &mut String, tool: &Tool) {
     }
 }
 
-/// Returns a command as a user would type it.
+/// Returns a command as a user types it.
 fn shell(tool: &Tool, args: &[&str]) -> String {
     let quoted = args.iter().map(|arg| match arg.contains(' ') {
         true => format!("'{arg}'"),
@@ -343,7 +349,7 @@ fn yes_or_no(is_so: bool) -> &'static str {
     if is_so { "yes" } else { "**no**" }
 }
 
-/// Adds a row; what tools say must not end a cell.
+/// Adds a row, with `|` escaped in its cells.
 fn row<C: AsRef<str>>(text: &mut String, cells: &[C]) {
     let cells: Vec<String> = cells.iter().map(|cell| cell.as_ref().replace('|', "\\|")).collect();
     let _ = writeln!(text, "| {} |", cells.join(" | "));
@@ -352,10 +358,10 @@ fn row<C: AsRef<str>>(text: &mut String, cells: &[C]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bench::Sample;
+    use crate::bench::Median;
 
-    fn took(median: f64, n_runs: usize) -> Timed {
-        Timed::Took(Sample { median, spread: 0.1 }, n_runs)
+    fn took(median: f64, n_runs: usize) -> WorkTime {
+        WorkTime::Took(Median { median, spread: 0.1 }, n_runs)
     }
 
     #[test]
@@ -367,8 +373,8 @@ mod tests {
             time_cell(&took(4_000.0, 2), Some(&own)),
             "4.0 s ±10 %, 2000 × (2 rounds)"
         );
-        assert_eq!(time_cell(&Timed::HasNone, Some(&own)), "has none");
-        assert_eq!(time_cell(&took(3.0, ROUNDS), Some(&Timed::HasNone)), "3.0 ms ±10 %");
+        assert_eq!(time_cell(&WorkTime::HasNone, Some(&own)), "has none");
+        assert_eq!(time_cell(&took(3.0, ROUNDS), Some(&WorkTime::HasNone)), "3.0 ms ±10 %");
     }
 
     #[test]
@@ -399,13 +405,16 @@ mod tests {
 
     #[test]
     fn an_answer_is_right_only_with_its_exit_status() {
-        assert_eq!(verdict(true, "found", said(true), "exit 1"), "right: found, exit 1");
         assert_eq!(
-            verdict(false, "found", said(true), "exit 0"),
-            "**wrong**: said, but exit 0"
+            verdict(true, "found", report_word(true), "exit 1"),
+            "right: found, exit 1"
         );
         assert_eq!(
-            verdict(false, "found", said(false), "exit 0"),
+            verdict(false, "found", report_word(true), "exit 0"),
+            "**wrong**: reported, but exit 0"
+        );
+        assert_eq!(
+            verdict(false, "found", report_word(false), "exit 0"),
             "**wrong**: missed, exit 0"
         );
     }

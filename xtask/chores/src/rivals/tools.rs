@@ -1,4 +1,4 @@
-//! The tools that are compared: where each comes from, what it is given, which of its documented commands do the work.
+//! The compared tools: their packages, their formats, and their documented commands.
 
 use std::io;
 use std::path::Path;
@@ -7,44 +7,44 @@ use serde_json::Value;
 
 use super::formats;
 use super::graph::Graph;
-use super::install::{Package, Wanted};
-use super::judge::{Mark, Spelling};
+use super::install::{Package, ToolPackage};
+use super::judge::{EditMark, Spelling};
 
-/// A tool and how it is driven. What it has no function for is none.
+/// A tool and how it is used. A missing function is `None`.
 pub(super) struct Tool {
     pub(super) name: &'static str,
-    pub(super) wanted: Wanted,
-    /// Makes it say its version.
+    pub(super) wanted: ToolPackage,
+    /// The arguments that print its version.
     pub(super) version: &'static [&'static str],
-    /// Writes a graph as it wants it.
+    /// Writes a graph in its format.
     pub(super) write: fn(&Graph, &Path) -> io::Result<()>,
     pub(super) spelling: Spelling,
-    /// Commands that judge a graph; the first of them is timed.
+    /// Commands that check a graph; the first of them is timed.
     pub(super) checks: &'static [&'static [&'static str]],
-    pub(super) next: Option<Next>,
-    pub(super) change: Option<Change>,
+    pub(super) next: Option<NextCommand>,
+    pub(super) change: Option<ChangeCommand>,
     /// Runs all tasks, two at a time.
     pub(super) run: Option<&'static [&'static str]>,
-    /// What its own documentation says of its limits, and what else a reader has to know.
+    /// The limits that its documentation states, and further facts for a reader.
     pub(super) remark: &'static str,
 }
 
-/// How a tool names a task that may start.
-pub(super) struct Next {
+/// How a tool reports a task that may start.
+pub(super) struct NextCommand {
     pub(super) command: &'static [&'static str],
-    /// The answer comes after this text; empty where it is the first task that is named.
+    /// The text before the answer; empty if the first named task is the answer.
     pub(super) after: &'static str,
 }
 
-/// How a tool changes the status of one task to what it calls work in progress.
-pub(super) struct Change {
+/// How a tool changes the status of one task to its name for work in progress.
+pub(super) struct ChangeCommand {
     pub(super) command: fn(usize) -> Vec<String>,
-    /// The file that is written.
+    /// The changed file.
     pub(super) file: fn(usize) -> String,
-    /// Returns whether a task is in progress; none where the file cannot be read.
+    /// Returns whether a task is in progress; none if the file is not readable.
     pub(super) is_started: fn(&str, usize) -> Option<bool>,
-    /// What of the odd task must stay as it is, by name.
-    pub(super) marks: &'static [(&'static str, Mark)],
+    /// The parts of the odd task that must stay unchanged, by name.
+    pub(super) marks: &'static [(&'static str, EditMark)],
 }
 
 /// The names of marks, in the order of the table.
@@ -57,34 +57,34 @@ pub(super) const MARKS: [&str; 6] = [
     "final line break",
 ];
 
-const JSON_MARKS: &[(&str, Mark)] = &[
-    ("unknown fields", Mark::Texts(&["\"x_first\"", "\"x_last\""])),
+const JSON_MARKS: &[(&str, EditMark)] = &[
+    ("unknown fields", EditMark::Texts(&["\"x_first\"", "\"x_last\""])),
     (
         "order of keys",
-        Mark::Order(&["\"x_first\"", formats::ODD_TITLE, "\"x_last\""]),
+        EditMark::Order(&["\"x_first\"", formats::ODD_TITLE, "\"x_last\""]),
     ),
-    ("spelling of numbers", Mark::Texts(&["1.50", "1e3"])),
-    ("spelling of letters", Mark::Texts(&["Zo\\u00eb"])),
-    ("final line break", Mark::End),
+    ("spelling of numbers", EditMark::Texts(&["1.50", "1e3"])),
+    ("spelling of letters", EditMark::Texts(&["Zo\\u00eb"])),
+    ("final line break", EditMark::End),
 ];
 
-const FRONT_MATTER_MARKS: &[(&str, Mark)] = &[
-    ("unknown fields", Mark::Texts(&["\nx_first:", "\nx_last:"])),
+const FRONT_MATTER_MARKS: &[(&str, EditMark)] = &[
+    ("unknown fields", EditMark::Texts(&["\nx_first:", "\nx_last:"])),
     (
         "order of keys",
-        Mark::Order(&["\nx_first:", formats::ODD_TITLE, "\nx_last:"]),
+        EditMark::Order(&["\nx_first:", formats::ODD_TITLE, "\nx_last:"]),
     ),
-    ("spelling of numbers", Mark::Texts(&["1.50", "1e3"])),
-    ("spelling of letters", Mark::Texts(&["'yes'"])),
-    ("comments", Mark::Texts(&["# by hand"])),
-    ("final line break", Mark::End),
+    ("spelling of numbers", EditMark::Texts(&["1.50", "1e3"])),
+    ("spelling of letters", EditMark::Texts(&["'yes'"])),
+    ("comments", EditMark::Texts(&["# by hand"])),
+    ("final line break", EditMark::End),
 ];
 
-/// Every tool, planwright first: the others are held against it.
+/// Every tool; planwright is the first, and the others are compared with it.
 pub(super) const TOOLS: &[Tool] = &[
     Tool {
         name: "planwright",
-        wanted: Wanted {
+        wanted: ToolPackage {
             program: "planwright",
             package: Package::Own,
             version: "of this repository",
@@ -93,11 +93,11 @@ pub(super) const TOOLS: &[Tool] = &[
         write: formats::clido,
         spelling: formats::short_name,
         checks: &[&["check", formats::CLIDO_FILE]],
-        next: Some(Next {
+        next: Some(NextCommand {
             command: &["next", formats::CLIDO_FILE],
             after: "",
         }),
-        change: Some(Change {
+        change: Some(ChangeCommand {
             command: |number| {
                 let task = formats::short_name(number);
                 ["start", &task, "--plan", formats::CLIDO_FILE]
@@ -117,7 +117,7 @@ pub(super) const TOOLS: &[Tool] = &[
     },
     Tool {
         name: "task-master",
-        wanted: Wanted {
+        wanted: ToolPackage {
             program: "task-master",
             package: Package::Npm("task-master-ai"),
             version: "0.43.1",
@@ -126,11 +126,11 @@ pub(super) const TOOLS: &[Tool] = &[
         write: formats::task_master,
         spelling: formats::bare_number,
         checks: &[&["validate-dependencies"]],
-        next: Some(Next {
+        next: Some(NextCommand {
             command: &["next", "--format", "json"],
             after: "",
         }),
-        change: Some(Change {
+        change: Some(ChangeCommand {
             command: |number| {
                 let task = formats::bare_number(number);
                 ["set-status", &task, "in-progress"].map(str::to_owned).to_vec()
@@ -149,7 +149,7 @@ pub(super) const TOOLS: &[Tool] = &[
     },
     Tool {
         name: "Backlog.md",
-        wanted: Wanted {
+        wanted: ToolPackage {
             program: "backlog",
             package: Package::Npm("backlog.md"),
             version: "1.52.0",
@@ -158,11 +158,11 @@ pub(super) const TOOLS: &[Tool] = &[
         write: formats::backlog,
         spelling: formats::backlog_name,
         checks: &[&["doctor"]],
-        next: Some(Next {
+        next: Some(NextCommand {
             command: &["task", "list", "--ready", "--plain", "--limit", "1"],
             after: "",
         }),
-        change: Some(Change {
+        change: Some(ChangeCommand {
             command: |number| {
                 let task = number.to_string();
                 ["task", "edit", &task, "-s", "In Progress", "--plain"]
@@ -183,7 +183,7 @@ pub(super) const TOOLS: &[Tool] = &[
     },
     Tool {
         name: "taskgraph",
-        wanted: Wanted {
+        wanted: ToolPackage {
             program: "taskgraph",
             package: Package::Cargo("taskgraph"),
             version: "0.1.3",
@@ -192,7 +192,7 @@ pub(super) const TOOLS: &[Tool] = &[
         write: formats::taskgraph,
         spelling: formats::short_name,
         checks: &[&["validate"], &["cycles"]],
-        next: Some(Next {
+        next: Some(NextCommand {
             command: &["topo", "--status", "pending"],
             after: "",
         }),
@@ -203,7 +203,7 @@ pub(super) const TOOLS: &[Tool] = &[
     },
     Tool {
         name: "OpenSpec",
-        wanted: Wanted {
+        wanted: ToolPackage {
             program: "openspec",
             package: Package::Npm("@fission-ai/openspec"),
             version: "1.13.2",
@@ -212,7 +212,7 @@ pub(super) const TOOLS: &[Tool] = &[
         write: formats::openspec,
         spelling: formats::short_name,
         checks: &[&["schema", "validate", "generated"]],
-        next: Some(Next {
+        next: Some(NextCommand {
             command: &["status", "--change", "graph"],
             after: "Next:",
         }),
@@ -224,7 +224,7 @@ pub(super) const TOOLS: &[Tool] = &[
     },
     Tool {
         name: "dagu",
-        wanted: Wanted {
+        wanted: ToolPackage {
             program: "dagu",
             package: Package::NpmPerSystem("@dagu-org/dagu"),
             version: "1.30.2",
@@ -242,7 +242,7 @@ pub(super) const TOOLS: &[Tool] = &[
     },
     Tool {
         name: "ninja",
-        wanted: Wanted {
+        wanted: ToolPackage {
             program: "ninja",
             package: Package::Pip("ninja"),
             version: "1.13.0",
@@ -259,7 +259,7 @@ pub(super) const TOOLS: &[Tool] = &[
     },
     Tool {
         name: "make",
-        wanted: Wanted {
+        wanted: ToolPackage {
             program: "make",
             package: Package::Debian("make"),
             version: "4.3-4.1",
@@ -275,7 +275,7 @@ pub(super) const TOOLS: &[Tool] = &[
     },
 ];
 
-/// What is set for every tool: no colours, no questions about new versions, nothing sent home.
+/// The environment of every tool: no colours, no update checks, no telemetry.
 pub(super) const ENVIRONMENT: &[(&str, &str)] = &[
     ("NO_COLOR", "1"),
     ("DO_NOT_TRACK", "1"),
@@ -283,7 +283,7 @@ pub(super) const ENVIRONMENT: &[(&str, &str)] = &[
     ("TASKMASTER_SKIP_AUTO_UPDATE", "1"),
 ];
 
-/// Returns the status of a task in a list in JSON, whose ids may be numbers.
+/// Returns the status of a task in a JSON list, whose ids may be numbers.
 fn status_in(tasks: &Value, id: &str) -> Option<String> {
     let is_it = |task: &&Value| match &task["id"] {
         Value::String(text) => text == id,
@@ -295,7 +295,7 @@ fn status_in(tasks: &Value, id: &str) -> Option<String> {
         .map(str::to_owned)
 }
 
-/// Returns the status of a task of Backlog.md's, where the front matter is whole and about this task.
+/// Returns the status of a task of Backlog.md, if the front matter is complete and has its id.
 fn front_matter(text: &str, number: usize) -> Option<&str> {
     let (front, _) = text.strip_prefix("---\n")?.split_once("\n---\n")?;
     let of = |key: &str| front.lines().find_map(|line| line.strip_prefix(key));

@@ -15,7 +15,6 @@ use crate::document::patch::PlainValue;
 use crate::plan::lifecycle::TaskOrder;
 use crate::plan::{Field, Plan, Slots};
 
-/// Writes Aimi plans.
 pub(super) struct AimiWriter;
 
 /// The initial values of a planner's plan.

@@ -11,7 +11,6 @@ use crate::document::patch::PlainValue;
 use crate::plan::Field;
 use crate::text::visible;
 
-/// Writes clido plans.
 pub(super) struct ClidoWriter;
 
 static RESETS: Resets<'static> = Resets {

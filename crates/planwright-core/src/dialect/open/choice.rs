@@ -39,7 +39,6 @@ pub(super) fn fits<'c>(
     carried.map(|dialect| (dialect.sniff(input), dialect))
 }
 
-/// Returns the best fit of a text.
 pub(super) fn best_fit(input: &DialectInput<'_>, choice: &Choice<'_>) -> Fit {
     fits(input, choice).map(|(fit, _)| fit).max().unwrap_or(0)
 }

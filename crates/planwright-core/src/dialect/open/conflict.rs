@@ -42,7 +42,6 @@ impl FenceTracker {
 /// How many conflicts are reported.
 const MAX_FOUND: usize = 20;
 
-/// A line with its number.
 #[derive(Clone, Copy)]
 struct NumberedLine<'s> {
     number: usize,
@@ -50,7 +49,6 @@ struct NumberedLine<'s> {
     span: Span,
 }
 
-/// Returns the conflicts in a text.
 pub(super) fn conflicts(source: &SourceText) -> Vec<Diagnostic> {
     let text = source.as_str();
     if memchr::memmem::find(text.as_bytes(), OURS.as_bytes()).is_none() {

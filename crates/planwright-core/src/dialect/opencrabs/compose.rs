@@ -13,7 +13,6 @@ use super::statuses::LIFECYCLE;
 use crate::document::patch::PlainValue;
 use crate::plan::Field;
 
-/// Writes OpenCrabs plans.
 pub(super) struct OpenCrabsWriter;
 
 /// The fields that import resets. Other fields of a task, and `max_retries`, keep their given values.

@@ -13,7 +13,6 @@ use crate::document::write;
 use crate::plan::Field;
 use crate::plan::transition::task_to_look_at;
 
-/// Writes rawko plans.
 pub(super) struct RawkoWriter;
 
 /// The initial values of a planner's plan.

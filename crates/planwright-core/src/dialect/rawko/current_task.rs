@@ -125,7 +125,6 @@ pub(super) fn has_its_fields(root: NodeRef<'_>) -> bool {
     root.get("planId").is_some() && root.get("steps").is_none()
 }
 
-/// Reads the file.
 pub(super) fn read<'d>(mut reader: PlanReader<'d>, root: NodeRef<'d>, input: &DialectInput<'d>) -> PlanReading {
     let found = reader.sort(root, &CURRENT_TASK);
     reader.record(&found, &CURRENT_TASK, &|| "the current task".to_owned());

@@ -13,7 +13,6 @@ use crate::text::{SourceText, Span, visible};
 /// The length limit of a new card's title.
 const TITLE_CHARS: usize = 72;
 
-/// The cards of a pack, and their edits.
 pub(super) struct CardEditor<'a> {
     pub(super) source: &'a SourceText,
     pub(super) cards: &'a Cards,
@@ -49,7 +48,6 @@ impl<'a> CardEditor<'a> {
         CardEditor { source, cards, newline }
     }
 
-    /// Returns the text with the edits.
     pub(super) fn apply(&self, edits: &[Replacement]) -> Result<SourceText, CannotFollow> {
         let text = patch::apply(self.source, edits).map_err(|refusal| {
             let span = refusal.span().unwrap_or(self.cards.body);

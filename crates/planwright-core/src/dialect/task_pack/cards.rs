@@ -16,7 +16,6 @@ pub(super) const CARDS_SECTION: &str = "Task Cards";
 /// Notations for an empty list or a missing value.
 const NOTHING: [&str; 9] = ["", "[]", "none", "None", "null", "n/a", "N/A", "-", "—"];
 
-/// The cards of a pack.
 #[derive(Default)]
 pub(super) struct Cards {
     /// The text after the section's heading; empty without such a section.
@@ -25,7 +24,6 @@ pub(super) struct Cards {
     pub(super) cards: Vec<Card>,
     /// Whether cards begin with a heading; otherwise with a bullet.
     pub(super) has_headings: bool,
-    /// The cards of each task.
     by_task: HashMap<String, Vec<usize>>,
     /// Words outside of all cards, each with its first span.
     strays: HashMap<String, Span>,
@@ -47,12 +45,9 @@ pub(super) struct Card {
     pub(super) fields: Vec<CardField>,
 }
 
-/// A field on a card.
 #[derive(Clone, Debug)]
 pub(super) struct CardField {
-    /// The field.
     pub(super) name: &'static str,
-    /// The span of its name.
     pub(super) name_span: Span,
     /// From the start of its line to its name.
     pub(super) prefix: Span,
@@ -100,7 +95,6 @@ struct CardLine<'t> {
     /// With it.
     next: usize,
     text: &'t str,
-    /// Whether it is inside a code fence.
     is_fenced: bool,
 }
 
@@ -190,7 +184,6 @@ fn strays(source: &SourceText, body: Span, cards: &[Card]) -> HashMap<String, Sp
 }
 
 impl Card {
-    /// Returns a field of the card.
     pub(super) fn field(&self, name: &str) -> Option<&CardField> {
         self.fields.iter().find(|field| field.name == name)
     }

@@ -16,7 +16,6 @@ use super::{fields, sections};
 use crate::document::patch::PlainValue;
 use crate::plan::Field;
 
-/// Writes task packs.
 pub(super) struct TaskPackWriter;
 
 impl DialectWriter for TaskPackWriter {

@@ -30,7 +30,6 @@ pub struct IdChanges {
     pub gone: Vec<String>,
 }
 
-/// The contract of derived tasks.
 pub(crate) struct DerivedContract {
     /// The tasks with their waves, with their fields in written order.
     pub(crate) tasks: Vec<PackTask>,
@@ -38,7 +37,6 @@ pub(crate) struct DerivedContract {
     pub(crate) value: PlainValue,
 }
 
-/// Returns the contract of tasks.
 pub(crate) fn contract_of(tasks: &[PackTask]) -> DerivedContract {
     let ids: Vec<&str> = tasks.iter().map(|task| task.text("task_id")).collect();
     let mut by_id: HashMap<&str, usize> = HashMap::new();
@@ -95,7 +93,6 @@ pub(crate) fn is_plain_id(id: &str) -> bool {
     id.len() <= 64 && id.chars().all(is_part) && is_end(id.chars().next()) && is_end(id.chars().next_back())
 }
 
-/// A task of the previous pack.
 struct PreviousTask {
     id: String,
     goal: String,

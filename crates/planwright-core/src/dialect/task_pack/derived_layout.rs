@@ -19,7 +19,6 @@ const CELL_CHARS: usize = 120;
 /// How many boundaries of a plan a pack repeats.
 const MAX_BOUNDARIES: usize = 12;
 
-/// A planner's answer.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PlannerAnswer {
     /// The tasks, each with the known fields of packs, without its wave.
@@ -58,7 +57,6 @@ pub(crate) struct PackLayout<'a> {
 }
 
 impl PackLayout<'_> {
-    /// Returns the text of the pack.
     pub(crate) fn text(&self) -> String {
         let bodies = [
             self.overview(),

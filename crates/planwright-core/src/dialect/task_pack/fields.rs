@@ -31,7 +31,6 @@ pub(super) static CONTRACT: FieldTable = FieldTable {
     ],
 };
 
-/// The number of fields of a task.
 pub(super) const N_FIELDS: usize = 20;
 
 /// The fields of a task with their types for edits, each with its position in a new task.
@@ -156,7 +155,6 @@ pub(crate) fn is_required(field: &str) -> bool {
     REQUIRED.into_iter().any(|required| name(required) == field)
 }
 
-/// Returns true for a field that holds a list.
 pub(super) fn is_list(field: &str) -> bool {
     let spec = EXECUTABLE_TASK.fields.iter().find(|spec| spec.name == field);
     spec.is_some_and(|spec| matches!(spec.shape, TextList | TextListOrNull))

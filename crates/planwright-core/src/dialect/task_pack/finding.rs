@@ -35,7 +35,6 @@ impl OriginalFinding {
         self
     }
 
-    /// Returns a detail.
     pub(super) fn detail(&self, key: &str) -> Option<&JsValue> {
         self.details.iter().find(|(own, _)| *own == key).map(|(_, value)| value)
     }

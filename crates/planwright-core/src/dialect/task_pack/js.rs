@@ -218,17 +218,14 @@ impl JsValue {
 pub(super) struct JsView<'d>(NodeRef<'d>);
 
 impl<'d> JsView<'d> {
-    /// Returns a view of a node.
     pub(super) fn of(node: NodeRef<'d>) -> Self {
         JsView(node)
     }
 
-    /// Returns its span.
     pub(super) fn span(self) -> Span {
         self.0.span()
     }
 
-    /// Builds the value.
     pub(super) fn to_value(self) -> JsValue {
         JsValue::of(self.0)
     }
@@ -251,7 +248,6 @@ impl<'d> JsView<'d> {
         listed.map(|(key, (span, value))| (key, span, value)).collect()
     }
 
-    /// Returns true for an array.
     pub(super) fn is_array(self) -> bool {
         self.0.kind() == NodeKind::Array
     }
@@ -261,7 +257,6 @@ impl<'d> JsView<'d> {
         self.0.elements().map(JsView)
     }
 
-    /// Returns true for an object.
     pub(super) fn is_object(self) -> bool {
         self.0.kind() == NodeKind::Object
     }
@@ -271,12 +266,10 @@ impl<'d> JsView<'d> {
         matches!(self.0.kind(), NodeKind::Object | NodeKind::Array)
     }
 
-    /// Returns true for null.
     pub(super) fn is_null(self) -> bool {
         matches!(self.0.kind(), NodeKind::Null | NodeKind::Alias | NodeKind::Invalid)
     }
 
-    /// Returns true for a boolean.
     pub(super) fn is_bool(self) -> bool {
         matches!(self.0.kind(), NodeKind::True | NodeKind::False)
     }
@@ -305,7 +298,6 @@ impl<'d> JsView<'d> {
         self.is_null() || self.is_empty_string()
     }
 
-    /// Returns true for a string or a number.
     pub(super) fn is_string_or_number(self) -> bool {
         matches!(self.0.kind(), NodeKind::String | NodeKind::Number)
     }

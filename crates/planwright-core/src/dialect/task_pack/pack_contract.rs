@@ -19,7 +19,6 @@ pub(super) struct ContractRow {
     pub(super) index: usize,
     /// Its wave as JavaScript's text.
     pub(super) wave: Option<String>,
-    /// Its span.
     pub(super) span: Span,
     /// Its fields.
     pub(super) task: PackTask,
@@ -48,7 +47,6 @@ pub(super) struct PackContract {
     pub(super) by_id: HashMap<String, usize>,
     /// The waves, or the span of the first error in them.
     pub(super) waves: Result<Vec<ContractWave>, Span>,
-    /// The span of the waves.
     pub(super) waves_span: Span,
 }
 
@@ -80,7 +78,6 @@ impl PackContract {
         })
     }
 
-    /// Returns the text of the contract.
     pub(super) fn text(&self) -> &str {
         let document = &self.fence.document;
         document.source().slice(document.extent())

@@ -41,7 +41,6 @@ impl PackTask {
         PlainValue::Object(members.collect())
     }
 
-    /// Sets a field.
     pub(crate) fn set(&mut self, name: &'static str, value: PlainValue) {
         match self.values.iter_mut().find(|(own, _)| *own == name) {
             Some((_, old)) => *old = value,
@@ -49,7 +48,6 @@ impl PackTask {
         }
     }
 
-    /// Returns the value of a field.
     pub(crate) fn get(&self, name: &str) -> Option<&PlainValue> {
         self.values.iter().find(|(own, _)| *own == name).map(|(_, value)| value)
     }

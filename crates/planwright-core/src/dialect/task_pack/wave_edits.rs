@@ -9,7 +9,6 @@ use crate::document::patch::{Patch, PlainValue};
 use crate::document::route::Route;
 use crate::text::visible;
 
-/// Returns a new wave.
 fn new_wave(value: PlainValue) -> ContractWave {
     let name = match &value {
         PlainValue::String(text) | PlainValue::Number(text) => text.clone(),
@@ -95,7 +94,6 @@ impl ContractEdit<'_> {
         Ok(arrangement.patches(notes))
     }
 
-    /// Returns the new dependencies.
     fn new_edges(&self) -> HashSet<(usize, usize)> {
         let n_old = self.old.rows.len();
         let edges = |ix: usize| self.old.edges(ix).into_iter().map(move |on| (ix, on));

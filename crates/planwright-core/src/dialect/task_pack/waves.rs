@@ -16,7 +16,6 @@ pub(super) struct WaveTask<'a> {
     pub(super) at: Option<usize>,
     /// Whether it needs a new wave.
     pub(super) is_new: bool,
-    /// Whether it has a new dependency.
     pub(super) has_new_dependency: bool,
 }
 

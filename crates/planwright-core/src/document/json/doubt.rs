@@ -27,7 +27,7 @@ impl JsonParser<'_> {
     pub(super) fn trailing_text(&mut self) {
         self.skip_space();
         // Other kinds of space are not white space in JSON.
-        let rest = self.text[self.at..self.end].trim_end_matches([' ', '\t', '\r', '\n']);
+        let rest = self.text[self.at..].trim_end_matches([' ', '\t', '\r', '\n']);
         if rest.is_empty() || self.builder.nodes.is_empty() {
             return;
         }
@@ -70,6 +70,6 @@ fn is_guess(found: &Diagnostic) -> bool {
         &rules::TOO_DEEP,
     ]
     .contains(&found.rule);
-    let is_mendable = |fix: &Fix| fix.safety == Safety::Safe;
-    found.severity == Severity::Error && !is_of_one_value && !found.fix.as_ref().is_some_and(is_mendable)
+    let has_safe_fix = |fix: &Fix| fix.safety == Safety::Safe;
+    found.severity == Severity::Error && !is_of_one_value && !found.fix.as_ref().is_some_and(has_safe_fix)
 }

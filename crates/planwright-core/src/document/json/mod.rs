@@ -60,25 +60,36 @@ enum Expect {
 struct JsonFrame {
     is_object: bool,
     open: usize,
-    /// The start of this object's keys in `JsonParser::digests`.
+    /// The start of this object's keys in `KeyDigests::digests`.
     first_key: usize,
 }
 
-struct JsonParser<'t> {
-    text: &'t str,
-    bytes: &'t [u8],
-    at: usize,
-    end: usize,
-    builder: Builder,
-    frames: Vec<JsonFrame>,
-    /// A digest per key of the open objects, for finding duplicates.
+/// How many findings were counted, and how many of them were serious.
+#[derive(Clone, Copy, Default)]
+struct CountedFindings {
+    all: usize,
+    serious: usize,
+}
+
+/// The keys of objects, for finding duplicates.
+#[derive(Default)]
+struct KeyDigests {
+    /// A digest per key of the open objects.
     digests: Vec<u64>,
     /// The digests of the last object without duplicates: its neighbours usually have the same keys.
     known_shape: Vec<u64>,
+}
+
+struct JsonParser<'t> {
+    /// The text up to the end of the part that is read.
+    text: &'t str,
+    bytes: &'t [u8],
+    at: usize,
+    builder: Builder,
+    frames: Vec<JsonFrame>,
+    keys: KeyDigests,
     diagnostics: Vec<Diagnostic>,
-    /// How many findings were counted, and how many of them were serious.
-    n_counted: usize,
-    n_serious: usize,
+    counted: CountedFindings,
     /// The text ended before its collections did, or the parser gave up.
     is_cut: bool,
     /// The text ended inside a string or comment, which was reported: unclosed collections around it only follow from that.
@@ -92,18 +103,16 @@ struct JsonParser<'t> {
 impl<'t> JsonParser<'t> {
     fn new(source: &'t SourceText, span: Span) -> Self {
         let range = span.range();
+        let text = &source.as_str()[..range.end.min(source.len())];
         JsonParser {
-            text: source.as_str(),
-            bytes: &source.as_str().as_bytes()[..range.end.min(source.len())],
+            text,
+            bytes: text.as_bytes(),
             at: range.start,
-            end: range.end.min(source.len()),
             builder: Builder::with_capacity(span.len() / 8 + 8),
             frames: Vec::new(),
-            digests: Vec::new(),
-            known_shape: Vec::new(),
+            keys: KeyDigests::default(),
             diagnostics: Vec::new(),
-            n_counted: 0,
-            n_serious: 0,
+            counted: CountedFindings::default(),
             is_cut: false,
             end_is_explained: false,
             last_end: range.start,
@@ -114,7 +123,7 @@ impl<'t> JsonParser<'t> {
     fn run(&mut self) {
         let mut expect = Expect::Value;
         while expect != Expect::End {
-            let has_news = self.diagnostics.len() != self.n_counted;
+            let has_news = self.diagnostics.len() != self.counted.all;
             if (has_news && self.has_too_many_errors()) || self.builder.is_full() {
                 self.give_up();
                 return;
@@ -132,12 +141,12 @@ impl<'t> JsonParser<'t> {
     /// Returns whether there are too many errors without a fix to read the rest.
     fn has_too_many_errors(&mut self) -> bool {
         let is_serious = |found: &&Diagnostic| {
-            let is_mendable = found.fix.as_ref().is_some_and(|fix| fix.safety == Safety::Safe);
-            !is_mendable && found.rule != &rules::DUPLICATE_KEY && found.rule != &rules::JSON_SURROGATE
+            let has_safe_fix = found.fix.as_ref().is_some_and(|fix| fix.safety == Safety::Safe);
+            !has_safe_fix && found.rule != &rules::DUPLICATE_KEY && found.rule != &rules::JSON_SURROGATE
         };
-        self.n_serious += self.diagnostics[self.n_counted..].iter().filter(is_serious).count();
-        self.n_counted = self.diagnostics.len();
-        self.n_serious >= MAX_ERRORS || self.n_counted >= MAX_FINDINGS
+        self.counted.serious += self.diagnostics[self.counted.all..].iter().filter(is_serious).count();
+        self.counted.all = self.diagnostics.len();
+        self.counted.serious >= MAX_ERRORS || self.counted.all >= MAX_FINDINGS
     }
 
     #[inline]
@@ -230,7 +239,7 @@ impl<'t> JsonParser<'t> {
         self.frames.push(JsonFrame {
             is_object,
             open: self.at,
-            first_key: self.digests.len(),
+            first_key: self.keys.digests.len(),
         });
         self.at += 1;
         self.last_end = self.at;
@@ -308,7 +317,7 @@ impl<'t> JsonParser<'t> {
         } else {
             digest(self.key_bytes(row))
         };
-        self.digests.push(digest);
+        self.keys.digests.push(digest);
         self.last_end = span.end as usize;
         self.colon()
     }
@@ -375,18 +384,18 @@ impl<'t> JsonParser<'t> {
 
     /// Reports keys that occur twice in the object at a row; its digests start at `first`.
     fn find_duplicates(&mut self, row: usize, first: usize) {
-        let digests = &self.digests[first..];
-        if digests.len() > 1 && digests != self.known_shape {
+        let digests = &self.keys.digests[first..];
+        if digests.len() > 1 && digests != self.keys.known_shape {
             // Small objects are compared pair by pair; for large ones the exact way is faster.
             let is_suspicious = digests.len() > 24 || (1..digests.len()).any(|ix| digests[..ix].contains(&digests[ix]));
             if is_suspicious {
                 self.report_duplicates(row);
             } else {
-                self.known_shape.clear();
-                self.known_shape.extend_from_slice(&self.digests[first..]);
+                self.keys.known_shape.clear();
+                self.keys.known_shape.extend_from_slice(&self.keys.digests[first..]);
             }
         }
-        self.digests.truncate(first);
+        self.keys.digests.truncate(first);
     }
 }
 

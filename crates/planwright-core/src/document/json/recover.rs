@@ -16,7 +16,7 @@ impl JsonParser<'_> {
 
     pub(super) fn give_up(&mut self) {
         self.is_cut = true;
-        let at = Span::new(self.at.min(self.end), self.end);
+        let at = Span::new(self.at.min(self.text.len()), self.text.len());
         let (rule, message) = if self.builder.is_full() {
             (&rules::TOO_LARGE, "more than 16 million values: the rest is not read")
         } else {
@@ -33,7 +33,7 @@ impl JsonParser<'_> {
             self.push_invalid(Span::at(self.at));
         }
         while self.frames.pop().is_some() {
-            self.builder.close(self.end);
+            self.builder.close(self.text.len());
         }
     }
 
@@ -45,7 +45,7 @@ impl JsonParser<'_> {
         let start = self.at;
         let rest = &self.bytes[start..];
         let end = if byte == b'#' || rest.starts_with(b"//") {
-            memchr::memchr2(b'\n', b'\r', rest).map_or(self.end, |found| start + found)
+            memchr::memchr2(b'\n', b'\r', rest).map_or(self.text.len(), |found| start + found)
         } else if rest.starts_with(b"/*") {
             match memchr::memmem::find(&rest[2..], b"*/") {
                 Some(found) => start + found + 4,
@@ -71,7 +71,7 @@ impl JsonParser<'_> {
         self.error(&rules::JSON_UNCLOSED, opened, "the comment is never closed")
             .help = "JSON has no comments: remove it, but keep what belongs to the plan".to_owned();
         self.end_is_explained = true;
-        self.at = self.end;
+        self.at = self.text.len();
         true
     }
 
@@ -80,10 +80,10 @@ impl JsonParser<'_> {
         let (start, end) = (comment.start as usize, comment.end as usize);
         let before = self.text[..start].trim_end_matches([' ', '\t']).len();
         let begins_line = before == 0 || self.text[..before].ends_with('\n');
-        let after = &self.text[end..self.end];
+        let after = &self.text[end..];
         let rest = after.trim_start_matches([' ', '\t', '\r']);
         if begins_line && rest.starts_with('\n') {
-            return Span::new(before, self.end - rest.len() + 1);
+            return Span::new(before, self.text.len() - rest.len() + 1);
         }
         Span::new(before.max(self.last_end.min(start)), end)
     }
@@ -146,7 +146,7 @@ impl JsonParser<'_> {
 
     pub(super) fn odd_word(&mut self) -> Expect {
         let start = self.at;
-        let rest = &self.text[start..self.end];
+        let rest = &self.text[start..];
         let len = sentence_len(rest).max(rest.chars().next().map_or(1, char::len_utf8));
         self.at = start + len;
         let word = &rest[..len];
@@ -179,7 +179,7 @@ impl JsonParser<'_> {
     /// Consumes a single-quoted string and returns its content and span.
     pub(super) fn single_quoted(&mut self) -> (String, Span) {
         let start = self.at;
-        let rest = &self.text[start + 1..self.end];
+        let rest = &self.text[start + 1..];
         let mut len = rest.len();
         let mut escaped = false;
         for (at, c) in rest.char_indices() {
@@ -215,11 +215,11 @@ impl JsonParser<'_> {
                 b'{' | b'[' => depth += 1,
                 b'}' | b']' => depth -= 1,
                 b'"' => {
-                    let (n_errors, counted) = (self.diagnostics.len(), (self.n_counted, self.n_serious));
+                    let (n_errors, counted) = (self.diagnostics.len(), self.counted);
                     self.string();
                     // The string parser may have counted findings that are dropped here.
                     self.diagnostics.truncate(n_errors);
-                    (self.n_counted, self.n_serious) = counted;
+                    self.counted = counted;
                     self.end_is_explained = false;
                     continue;
                 }
@@ -285,14 +285,14 @@ impl JsonParser<'_> {
 
     /// Returns whether the word here is a key without quotes.
     fn is_before_colon(&self) -> bool {
-        let rest = &self.text[self.at..self.end];
+        let rest = &self.text[self.at..];
         let after = rest.trim_start_matches(is_key_char).trim_start();
         after.starts_with([':', '='])
     }
 
     /// Reads words after a value that are no key: with a number or literal before them they are one text without quotes.
     fn stray_text(&mut self) -> Expect {
-        let end = self.at + sentence_len(&self.text[self.at..self.end]).max(1);
+        let end = self.at + sentence_len(&self.text[self.at..]).max(1);
         let before = self.builder.nodes.last_mut().filter(|node| {
             let is_word = matches!(node.style(), Style::Plain) && node.kind() != NodeKind::Key;
             is_word && node.end as usize == self.last_end
@@ -330,7 +330,7 @@ impl JsonParser<'_> {
             self.error(&rules::JSON_STRING, quote, message).help =
                 "write a quote inside a string as \\\", or add the quote that is missing before this one".to_owned();
         }
-        let line_end = memchr::memchr(b'\n', &self.bytes[self.at..]).map_or(self.end, |at| self.at + at);
+        let line_end = memchr::memchr(b'\n', &self.bytes[self.at..]).map_or(self.text.len(), |at| self.at + at);
         let mut at = self.at;
         while let Some(found) = memchr::memchr(b'"', &self.bytes[at..line_end]) {
             at += found + 1;
@@ -391,7 +391,7 @@ impl JsonParser<'_> {
         let what = frame_name(is_object);
         let mut diagnostic = Diagnostic::new(
             &rules::JSON_UNCLOSED,
-            Span::at(self.end),
+            Span::at(self.text.len()),
             format!("the text ends inside {what}"),
         )
         .with_related(Span::new(inner, inner + 1), format!("{what} opened here"))
@@ -406,7 +406,7 @@ impl JsonParser<'_> {
             self.diagnostics.push(diagnostic);
         }
         while !self.frames.is_empty() {
-            self.pop_frame(self.end);
+            self.pop_frame(self.text.len());
         }
         Expect::End
     }
@@ -464,7 +464,7 @@ impl JsonParser<'_> {
 
     pub(super) fn bare_key(&mut self) -> Expect {
         let start = self.at;
-        let rest = &self.text[start..self.end];
+        let rest = &self.text[start..];
         let len = rest.find(|c: char| !is_key_char(c)).unwrap_or(rest.len());
         let len = if len == 0 {
             rest.chars().next().map_or(1, char::len_utf8)

@@ -42,7 +42,7 @@ impl JsonParser<'_> {
                     }
                 }
                 Some(b'\n' | b'\r') | None => {
-                    self.at = at.min(self.end);
+                    self.at = at.min(self.text.len());
                     self.unclosed_string(start);
                     // Its slice lacks the closing quote, so the value is read by decoding.
                     return true;

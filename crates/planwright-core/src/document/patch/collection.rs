@@ -16,7 +16,6 @@ const INDEX_EXAMPLES_FROM: usize = 64;
 /// How far back to search for a line's start; a longer line counts as one without indentation.
 const LINE_LOOKBACK: usize = 4096;
 
-/// The author's layout of the file.
 pub(super) struct FileLayout<'d> {
     pub(super) document: &'d Document,
     /// The text up to the end of the document.
@@ -36,7 +35,6 @@ pub(super) struct FileLayout<'d> {
 type Examples = HashMap<String, Vec<(NodeKind, Vec<usize>)>>;
 
 impl<'d> FileLayout<'d> {
-    /// Determines the layout of a document.
     pub(super) fn of(document: &'d Document) -> Self {
         let source = document.source();
         let text = source.as_str();

@@ -113,7 +113,6 @@ impl Patch {
         }
     }
 
-    /// Returns the route mutably.
     pub(crate) fn route_mut(&mut self) -> &mut Route {
         match self {
             Patch::ReplaceScalar { at, .. } => at,

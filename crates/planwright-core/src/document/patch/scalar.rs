@@ -7,7 +7,6 @@ use crate::document::yaml::plain_kind;
 use crate::document::{DocumentFormat, NodeKind, NodeRef, Style};
 use crate::text::Span;
 
-/// The context of a YAML scalar.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in crate::document) enum ScalarContext {
     /// Between brackets, where commas and brackets have a meaning.

@@ -3,7 +3,6 @@
 use super::*;
 use crate::document::{json as json_document, yaml as yaml_document};
 
-/// Reads a value from JSON.
 fn value(json: &str) -> PlainValue {
     let parsed = json_document::parse(&SourceText::new(json));
     assert!(parsed.diagnostics.is_empty(), "{json} is not JSON");

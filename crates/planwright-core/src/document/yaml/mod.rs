@@ -83,7 +83,7 @@ struct YamlFrame {
     is_object: bool,
     /// The next node of a mapping is a key.
     expects_key: bool,
-    /// The start of this mapping's keys in `YamlReader::keys`.
+    /// The start of this mapping's keys in `OpenCollections::keys`.
     first_key: usize,
 }
 
@@ -101,19 +101,30 @@ struct Properties<'e> {
     tag: Option<&'e Tag>,
 }
 
+#[derive(Default)]
+struct OpenCollections {
+    frames: Vec<YamlFrame>,
+    /// A digest and row per key of the open mappings, for finding duplicates.
+    keys: Vec<(u64, u32)>,
+}
+
+#[derive(Default)]
+struct Anchors {
+    /// Anchor numbers, ascending, and their rows.
+    rows: Vec<(usize, u32)>,
+    /// The rows of aliases, and of their anchors.
+    aliases: Vec<(u32, u32)>,
+}
+
 struct YamlReader<'t> {
     text: &'t str,
     /// The start of the document in the text, which is added to the parser's offsets.
     base: usize,
     builder: Builder,
     decoded: Vec<(u32, Cow<'static, str>)>,
-    aliases: Vec<(u32, u32)>,
     features: Features,
-    /// Anchor numbers, ascending, and their rows.
-    anchors: Vec<(usize, u32)>,
-    frames: Vec<YamlFrame>,
-    /// A digest and row per key of the open mappings, for finding duplicates.
-    keys: Vec<(u64, u32)>,
+    anchors: Anchors,
+    open: OpenCollections,
     diagnostics: Vec<Diagnostic>,
     /// The end of the last scalar, bracket or alias: the start of the gap before the next node.
     last_end: usize,
@@ -130,11 +141,9 @@ impl<'t> YamlReader<'t> {
             base,
             builder: Builder::with_capacity((text.len() - base) / 16 + 8),
             decoded: Vec::new(),
-            aliases: Vec::new(),
             features: Features::default(),
-            anchors: Vec::new(),
-            frames: Vec::new(),
-            keys: Vec::new(),
+            anchors: Anchors::default(),
+            open: OpenCollections::default(),
             diagnostics: Vec::new(),
             is_cut: false,
             last_end: base,
@@ -181,7 +190,7 @@ impl<'t> YamlReader<'t> {
         let mut document = Document::empty(source.clone(), DocumentFormat::Yaml, extent);
         document.nodes = self.builder.nodes;
         document.decoded = self.decoded;
-        document.aliases = self.aliases;
+        document.aliases = self.anchors.aliases;
         self.features.unpatchable.dedup();
         self.features.lone_returns = has_lone_return(&self.text.as_bytes()[self.base..]);
         document.features = self.features;
@@ -247,7 +256,7 @@ impl<'t> YamlReader<'t> {
 
     /// Returns whether the next node is a key, and advances its mapping.
     fn take_place(&mut self) -> bool {
-        match self.frames.last_mut() {
+        match self.open.frames.last_mut() {
             Some(frame) if frame.is_object => {
                 let is_key = frame.expects_key;
                 frame.expects_key = !is_key;
@@ -263,7 +272,7 @@ impl<'t> YamlReader<'t> {
 
     fn remember(&mut self, properties: &Properties<'_>, row: u32) {
         if properties.anchor != 0 {
-            self.anchors.push((properties.anchor, row));
+            self.anchors.rows.push((properties.anchor, row));
         }
         if properties.anchor != 0 || properties.tag.is_some() {
             self.features.unpatchable.push(row);
@@ -316,7 +325,7 @@ impl<'t> YamlReader<'t> {
         self.remember(properties, row);
         if is_key {
             self.find_explicit_key(span);
-            self.keys.push((digest(value.as_bytes()), row));
+            self.open.keys.push((digest(value.as_bytes()), row));
         }
         self.builder.push(kind, style, span, decoded);
         if decoded {
@@ -380,7 +389,7 @@ impl<'t> YamlReader<'t> {
     /// Returns the span of a missing value. The event parser reports it before its colon or at the next line. It belongs right after the
     /// colon or dash, or after the key without a colon. After an anchor or tag the reported span is right.
     fn left_out_span(&self, span: Span, is_key: bool) -> Span {
-        let Some(frame) = self.frames.last() else {
+        let Some(frame) = self.open.frames.last() else {
             return span;
         };
         let indicator = match (frame.is_object, is_key) {
@@ -432,6 +441,7 @@ impl<'t> YamlReader<'t> {
             return;
         }
         let follows_key = self
+            .open
             .frames
             .last()
             .is_some_and(|frame| frame.is_object && !frame.expects_key);
@@ -452,10 +462,10 @@ impl<'t> YamlReader<'t> {
             StructureStyle::Block => Style::Block,
         };
         self.builder.open(kind, style, start);
-        self.frames.push(YamlFrame {
+        self.open.frames.push(YamlFrame {
             is_object,
             expects_key: true,
-            first_key: self.keys.len(),
+            first_key: self.open.keys.len(),
         });
         if is_flow_bracket {
             self.last_end = span.end as usize;
@@ -515,7 +525,7 @@ impl<'t> YamlReader<'t> {
         let span = Span::new(skipped.start, self.last_end);
         let row = self.row();
         if skipped.is_key {
-            self.keys.push((digest(self.text[span.range()].as_bytes()), row));
+            self.open.keys.push((digest(self.text[span.range()].as_bytes()), row));
             self.builder.push(NodeKind::Key, Style::Plain, span, false);
         } else {
             self.builder.push(NodeKind::Invalid, Style::Plain, span, false);
@@ -523,7 +533,7 @@ impl<'t> YamlReader<'t> {
     }
 
     fn close_collection(&mut self) {
-        if let Some(frame) = self.frames.pop() {
+        if let Some(frame) = self.open.frames.pop() {
             self.builder.close(self.last_end);
             if frame.is_object {
                 self.find_duplicates(frame.first_key);
@@ -536,7 +546,7 @@ impl<'t> YamlReader<'t> {
         if self.skipped.is_some() {
             self.close_skipped();
         }
-        while let Some(frame) = self.frames.last() {
+        while let Some(frame) = self.open.frames.last() {
             let last_is_key = self
                 .builder
                 .nodes
@@ -556,8 +566,8 @@ impl<'t> YamlReader<'t> {
             return;
         }
         let is_key = self.take_place();
-        let found = self.anchors.binary_search_by_key(&anchor, |&(number, _)| number);
-        let target = found.ok().map(|at| self.anchors[at].1);
+        let found = self.anchors.rows.binary_search_by_key(&anchor, |&(number, _)| number);
+        let target = found.ok().map(|at| self.anchors.rows[at].1);
         let name = visible(&self.text[span.range()]).into_owned();
         match target {
             _ if is_key => self.alias_key(target, span),
@@ -570,7 +580,7 @@ impl<'t> YamlReader<'t> {
                 self.builder.push(NodeKind::Invalid, Style::Plain, span, false);
             }
             Some(row) => {
-                self.aliases.push((self.row(), row));
+                self.anchors.aliases.push((self.row(), row));
                 self.builder.push(NodeKind::Alias, Style::Plain, span, false);
             }
             None => {
@@ -594,7 +604,7 @@ impl<'t> YamlReader<'t> {
         }
         let text = text.unwrap_or_else(|| self.text[span.range()].to_owned());
         self.features.unpatchable.push(row);
-        self.keys.push((digest(text.as_bytes()), row));
+        self.open.keys.push((digest(text.as_bytes()), row));
         self.builder.push(NodeKind::Key, Style::Plain, span, true);
         self.decoded.push((row, Cow::Owned(text)));
     }
@@ -619,7 +629,7 @@ impl<'t> YamlReader<'t> {
     fn alias_key_text(&mut self, span: Span) {
         let row = self.row();
         self.features.unpatchable.push(row);
-        self.keys.push((digest(self.text[span.range()].as_bytes()), row));
+        self.open.keys.push((digest(self.text[span.range()].as_bytes()), row));
         self.builder.push(NodeKind::Key, Style::Plain, span, false);
     }
 
@@ -643,7 +653,7 @@ impl<'t> YamlReader<'t> {
 
     /// Reports keys that occur twice in the mapping whose keys start at `first`.
     fn find_duplicates(&mut self, first: usize) {
-        let keys = &self.keys[first..];
+        let keys = &self.open.keys[first..];
         let may_repeat = match keys.len() {
             0 | 1 => false,
             2..=24 => keys
@@ -655,13 +665,13 @@ impl<'t> YamlReader<'t> {
         if may_repeat {
             self.report_duplicates(first);
         }
-        self.keys.truncate(first);
+        self.open.keys.truncate(first);
     }
 
     fn report_duplicates(&mut self, first: usize) {
         let mut seen: HashMap<&str, Span> = HashMap::new();
         let mut diagnostics = std::mem::take(&mut self.diagnostics);
-        for &(_, row) in &self.keys[first..] {
+        for &(_, row) in &self.open.keys[first..] {
             let Some(key) = self.scalar_text(row) else {
                 continue;
             };

@@ -354,7 +354,6 @@ pub struct RenamedTask {
 }
 
 impl RenamedTask {
-    /// Returns a renamed task.
     pub fn new(from: &str, to: &str) -> Self {
         RenamedTask {
             from: from.to_owned(),

@@ -24,7 +24,7 @@ impl TaskRun {
     }
 
     /// Returns the number of its attempts that count, including unfinished ones.
-    pub fn n_attempts_that_count(&self) -> u64 {
+    pub(crate) fn n_attempts_that_count(&self) -> u64 {
         self.spent.n_attempts.saturating_add(self.n_open())
     }
 

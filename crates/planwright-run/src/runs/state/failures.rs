@@ -13,7 +13,7 @@ pub fn verification_failure(receipts: &[Receipt]) -> String {
     format!("{VERIFICATION_FAILED}\n\n{}", failed_commands(receipts))
 }
 
-pub fn failed_commands(receipts: &[Receipt]) -> String {
+pub(crate) fn failed_commands(receipts: &[Receipt]) -> String {
     let failed = receipts.iter().filter(|receipt| receipt.exit != "exit 0");
     let words = failed.map(|receipt| {
         let command = command_line(&receipt.command);

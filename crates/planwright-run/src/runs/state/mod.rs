@@ -16,7 +16,8 @@ use super::record::{
     StopRecord,
 };
 pub use counts::TaskCounts;
-pub use failures::{failed_commands, verification_failure};
+pub(crate) use failures::failed_commands;
+pub use failures::verification_failure;
 pub use task::{
     AgentReport, AttemptCheckout, AttemptLanding, AttemptProcess, AttemptRun, AttemptTimes, AttemptVerification,
     TaskInPlanFile, TaskResults, TaskRun, TaskState, WorkProgress,
@@ -124,7 +125,6 @@ impl RunState {
         &self.tasks.all
     }
 
-    /// Returns the last commit that landed.
     pub fn last_landed_commit(&self) -> Option<&str> {
         let attempts = self.tasks().iter().flat_map(|task| &task.attempts);
         let landed = attempts
@@ -146,7 +146,7 @@ impl RunState {
 
     /// Returns the states of tasks that were not pending at its last start or resumption, by their names now. None in logs of earlier
     /// versions.
-    pub fn found_states(&self) -> Option<&BTreeMap<String, String>> {
+    pub(crate) fn found_states(&self) -> Option<&BTreeMap<String, String>> {
         self.tasks.found.as_ref()
     }
 
@@ -192,7 +192,7 @@ impl RunState {
     }
 
     /// Records that a verb of another process moved a task that waited for review, so that no review is needed any more.
-    pub fn end_review(&mut self, moved: MovedTask) {
+    pub(crate) fn end_review(&mut self, moved: MovedTask) {
         let Some(at) = self.tasks.places.get(&moved.task).copied() else {
             return;
         };
@@ -210,7 +210,7 @@ impl RunState {
     }
 
     /// Records that a later run landed the approved work of a task.
-    pub fn landed_later(&mut self, name: &str) {
+    pub(crate) fn landed_later(&mut self, name: &str) {
         if let Some(at) = self.tasks.places.get(name).copied() {
             self.change_at(at, |task| task.state = TaskState::Done);
             self.close_reviews();

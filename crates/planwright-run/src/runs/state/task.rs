@@ -60,7 +60,6 @@ impl TaskResults {
     }
 }
 
-/// What the plan file has of a task.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TaskInPlanFile {
     /// Whether it has this run's state of the task.
@@ -274,7 +273,7 @@ impl AttemptRun {
     }
 
     /// Returns whether its agent was successful and its work is a candidate that has not landed.
-    pub fn awaits_landing(&self) -> bool {
+    pub(crate) fn awaits_landing(&self) -> bool {
         // If the run was interrupted during the wait, the next run lands the work.
         let has_ended = matches!(self.outcome, Some(Outcome::Done | Outcome::Interrupted));
         let AttemptLanding {
@@ -362,7 +361,7 @@ impl TaskRun {
         each.reduce(u64::saturating_add)
     }
 
-    pub fn held_work(&self) -> Option<Box<UnlandedWorkRecord>> {
+    pub(crate) fn held_work(&self) -> Option<Box<UnlandedWorkRecord>> {
         let of_attempt = || {
             let last = self.last().filter(|last| last.awaits_landing())?;
             Some(Box::new(UnlandedWorkRecord {
@@ -381,7 +380,7 @@ impl TaskRun {
         self.held.clone().or_else(of_attempt)
     }
 
-    pub fn awaits_approved_landing(&self) -> bool {
+    pub(crate) fn awaits_approved_landing(&self) -> bool {
         let approved = self.approved.as_ref().and_then(|approved| approved.commit.as_ref());
         let is_open = matches!(self.state, TaskState::Verifying | TaskState::Interrupted);
         let is_it = |held: Box<UnlandedWorkRecord>| Some(&held.candidate.commit) == approved;

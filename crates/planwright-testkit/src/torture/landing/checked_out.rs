@@ -2,13 +2,13 @@
 //! unchanged.
 
 use super::super::fault::{Fault, WITH_GIT};
-use super::super::place::{WorkerFolder, kill};
+use super::super::place::WorkerFolder;
 use super::super::runs::{BRANCH, begun, is_quiet, ledger};
 use super::super::verbs::states;
 use super::super::{FaultScenario, Harm, Rehearsal, Wrong};
 use super::super::{broken, hangs};
 use super::judge::{UserView, landed_trees_are_verified, nothing_is_left};
-use super::{GROUP, PLAN, Struck, clock, continue_with_operator, git, set_up, strike};
+use super::{GROUP, PLAN, Struck, clock, continue_with_operator, git, in_restored_folder, set_up, strike};
 use crate::samples::words;
 
 /// Many files, so that git is often killed in the middle of them: new ones, a removed folder, and a file in place of a folder.
@@ -81,13 +81,7 @@ impl FaultScenario for CheckedOut {
 
     fn suffer(&self, place: &WorkerFolder, rehearsal: &Rehearsal, fault: Fault, at: u64) -> Result<bool, Wrong> {
         let seen: &CheckedOutBaseline = rehearsal.seen.downcast_ref().expect("it is what was remembered");
-        place.put_back().map_err(broken)?;
-        place.take_steps();
-        let result = self.suffer_once(place, seen, fault, at);
-        for pid in place.processes() {
-            kill(pid);
-        }
-        result
+        in_restored_folder(place, || self.suffer_once(place, seen, fault, at))
     }
 }
 

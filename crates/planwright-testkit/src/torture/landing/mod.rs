@@ -179,15 +179,19 @@ impl FaultScenario for LandingRun {
 
     fn suffer(&self, place: &WorkerFolder, rehearsal: &Rehearsal, fault: Fault, at: u64) -> Result<bool, Wrong> {
         let seen: &LandingBaseline = rehearsal.seen.downcast_ref().expect("it is what was remembered");
-        place.put_back().map_err(broken)?;
-        place.take_steps();
-        let result = self.suffer_once(place, seen, fault, at);
-        // Remaining processes must not disturb the next case.
-        for pid in place.processes() {
-            kill(pid);
-        }
-        result
+        in_restored_folder(place, || self.suffer_once(place, seen, fault, at))
     }
+}
+
+/// Restores the folder, runs a case in it, and kills the remaining processes: they must not disturb the next case.
+fn in_restored_folder(place: &WorkerFolder, case: impl FnOnce() -> Result<bool, Wrong>) -> Result<bool, Wrong> {
+    place.put_back().map_err(broken)?;
+    place.take_steps();
+    let result = case();
+    for pid in place.processes() {
+        kill(pid);
+    }
+    result
 }
 
 impl LandingRun {

@@ -119,7 +119,6 @@ pub struct FailedReport {
     pub checkout: Option<String>,
 }
 
-/// A task that was skipped.
 #[derive(Debug, Serialize)]
 pub struct SkippedReport {
     pub task: String,
@@ -217,7 +216,7 @@ impl RunReport {
     }
 
     /// Sets the size of each commit.
-    pub fn with_diffstats(mut self, stats: &BTreeMap<String, Diffstat>) -> Self {
+    pub(crate) fn with_diffstats(mut self, stats: &BTreeMap<String, Diffstat>) -> Self {
         self.changes.iter_mut().for_each(|change| change.take(stats));
         let weakening = self.changes.iter().filter(|change| change.weakens_tests());
         let is_known = |task: &str| self.look_first.iter().any(|look| look.task == task);
@@ -233,7 +232,7 @@ impl RunReport {
     }
 
     /// Sets the branch into which the work was merged.
-    pub fn landed_into(self, branch: String) -> Self {
+    pub(crate) fn landed_into(self, branch: String) -> Self {
         let landed = self.landed.map(|landed| LandedReport {
             land: None,
             into: Some(branch),
@@ -243,7 +242,7 @@ impl RunReport {
     }
 
     /// Marks the branch as missing, and sets the command that restores it.
-    pub fn without_branch(self, last_commit: &str) -> Self {
+    pub(crate) fn without_branch(self, last_commit: &str) -> Self {
         let landed = self.landed.map(|landed| LandedReport {
             land: None,
             review: format!("git branch {} {last_commit}", argument(&landed.branch)),
@@ -412,7 +411,7 @@ fn fallbacks(run_state: &RunState) -> Vec<FallbackReport> {
 }
 
 /// Returns the command that shows why a task failed: the log of its failed verification, otherwise that of its agent.
-pub fn log_command(setting: &Setting, task: &TaskRun) -> String {
+pub(crate) fn log_command(setting: &Setting, task: &TaskRun) -> String {
     let option = match task.last().and_then(|last| last.verification.passed) {
         Some(false) => "--checks",
         _ => "",

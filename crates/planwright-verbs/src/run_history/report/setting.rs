@@ -73,7 +73,7 @@ impl Setting {
     }
 
     /// Returns the command that shows the log of a task's agent.
-    pub fn log_command(&self, task: &str, option: &str) -> String {
+    pub(crate) fn log_command(&self, task: &str, option: &str) -> String {
         let run = match self.run.as_str() {
             "" => String::new(),
             run => format!("--run {}", argument(run)),

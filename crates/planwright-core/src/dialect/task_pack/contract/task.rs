@@ -82,7 +82,6 @@ impl<'d> CheckedTask<'d> {
         finding.with("field", JsValue::string(name(field)))
     }
 
-    /// Returns the finding for an invalid field.
     fn invalid(&self, field: Field, rule: &str) -> OriginalFinding {
         let sentence = format!("'{}' {rule}", name(field));
         self.field_finding(code_of(field, "-invalid"), field, &sentence)

@@ -415,7 +415,6 @@ fn most_slots(slots: Slots) -> u32 {
     }
 }
 
-/// Approves a plan, as the user requested with the run.
 fn approve(request: &RunRequest<'_>, snapshot: &mut PlanSnapshot, now: &str) -> Result<String, RunError> {
     let target = ChangeTarget {
         path: snapshot.path(),

@@ -1,24 +1,24 @@
-//! What the model says when an agent is asked and not set to work: plans, tasks of a pack, and who is to act next.
+//! The model's answers to planners and arbiters: plans, tasks of a pack, and the choice of the next agent.
 
 use std::sync::Arc;
 
 use planwright_testkit::model_server::{ModelAnswer, ModelRequest, ModelScenario};
 use serde_json::json;
 
-use super::clis::Cli;
-use super::story::{description, right_line, scenario};
+use super::clis::AgentCli;
+use super::model_answers::{description, right_line, scenario};
 
-/// What the planning trial is for; the prompts of planners and tasks say it.
+/// The goal of the planning trial, which is in the prompts of planners and tasks.
 pub(super) const GOAL: &str = "Make the files of the trial";
 
-/// A planner that first makes a plan that cannot be used, then one whose task `stubborn` fails for good, and then one without it.
-pub(super) fn planner(cli: &'static Cli) -> ModelScenario {
+/// A planner that first makes an invalid plan, then one whose task `stubborn` always fails, and then one without that task.
+pub(super) fn planner(cli: &'static AgentCli) -> ModelScenario {
     let tasks = scenario(cli, Arc::default());
     ModelScenario::by(move |request| match () {
         () if request.says("# Task `") => tasks.answer(request),
         () if !request.says("You are a planner") => ModelAnswer::text("Make files"),
         () if request.says("The task `stubborn` failed") => plan_of(&[("greeting", &[]), ("after", &["greeting"])]),
-        // What was wrong with the first try is told with it.
+        // The second prompt has the findings of the first plan.
         () if request.says("unknown-dependency") => plan_of(&[("greeting", &[]), ("stubborn", &["greeting"])]),
         () => plan_of(&[("greeting", &["nobody"])]),
     })
@@ -33,28 +33,28 @@ fn plan_of(tasks: &[(&str, &[&str])]) -> ModelAnswer {
     ModelAnswer::Text(format!("One file for each task.\n\n```json\n{plan}\n```"))
 }
 
-/// A source plan for a task pack: where it lies, and its text.
+/// The path and the text of a source plan for a task pack.
 pub(super) const SOURCE_PLAN: (&str, &str) = (
     "docs/plans/trial.md",
     "---\ntitle: Make the files of the trial\nspec_id: 2026-11-16-001-trial\n---\n\n# Make the files of the trial\n\n\
      ## Requirements\n\n- R1. There is a first file.\n- R2. There is a second file, made after the first.\n",
 );
 
-/// The SHA-256 of what follows its frontmatter, by a program of others.
+/// The SHA-256 of the text after its frontmatter, computed by another program.
 pub(super) const SOURCE_PLAN_HASH: &str = "sha256:5e4908fcc36cf955e1a5a27ccac3481433267c6cdc18178934cc5ac14337c12f";
 
-/// The tasks of the pack, each with the requirement that it serves and what it depends on.
+/// The tasks of the pack, each with its requirement and its dependencies.
 const PACK: [(&str, &str, &[&str]); 2] = [("T001", "R1", &[]), ("T002", "R2", &["T001"])];
 
-/// A long text without blanks at its ends: that of an answer arrives whole, or it is not there.
+/// Returns a long text without blanks at its ends, to find a truncated answer.
 pub(super) fn long_note() -> String {
     let words: Vec<String> = (1..=4_000).map(|number| format!("note {number}")).collect();
     words.join(", ")
 }
 
-/// A planner that looks around, first derives a task from a requirement that does not exist, and then from those that there are.
-/// It carries out the pack, too.
-pub(super) fn deriver(cli: &'static Cli) -> ModelScenario {
+/// A planner that first lists files, then derives a task from an unknown requirement, and then from known ones.
+/// It also runs the tasks of the pack.
+pub(super) fn deriver(cli: &'static AgentCli) -> ModelScenario {
     ModelScenario::by(move |request| match () {
         () if request.says("# Task `") => worker(cli, request, &["T001", "T002"]),
         () if !request.says("Derive the tasks of a pack") => ModelAnswer::text("Derive tasks"),
@@ -84,7 +84,7 @@ fn tasks_of(last: &str) -> ModelAnswer {
     ModelAnswer::Text(format!("A task for each file.\n\n```json\n{answer:#}\n```\n"))
 }
 
-/// A plan whose steps ask for the agent `other`: where it lies, and its text.
+/// The path and the text of a plan whose steps suggest the agent `other`.
 pub(super) fn hinting_plan() -> (&'static str, String) {
     let steps = ["0", "1"].map(|step| {
         let on = if step == "0" { "" } else { "    dependsOn: [0]\n" };
@@ -101,12 +101,12 @@ pub(super) fn hinting_plan() -> (&'static str, String) {
     (".rawko/plans/plan-20261116-trial.yaml", plan)
 }
 
-/// Why the arbiter chooses as it does, and what it says where it does not.
+/// The arbiter's reason for its choice, and its answer without a choice.
 pub(super) const REASON: &str = "it has seen the place before";
-const AT_A_LOSS: &str = "Either of them would do, I think. {agent: whoever}";
+const NO_CHOICE: &str = "Either of them would do, I think. {agent: whoever}";
 
-/// An arbiter that chooses `tried` for the first step, against its hint, and is at a loss about the second. It takes the steps, too.
-pub(super) fn arbiter(cli: &'static Cli) -> ModelScenario {
+/// An arbiter that chooses `tried` for the first step, against its hint, and makes no choice for the second. It also runs the steps.
+pub(super) fn arbiter(cli: &'static AgentCli) -> ModelScenario {
     let chosen = json!({"agent": "tried", "reason": REASON});
     ModelScenario::by(move |request| match () {
         () if request.says("# Step `") => worker(cli, request, &["0", "1"]),
@@ -114,14 +114,15 @@ pub(super) fn arbiter(cli: &'static Cli) -> ModelScenario {
         () if request.says("## Current Step\n\nStep 1: ") => {
             ModelAnswer::Text(format!("Let me see.\n\n```json\n{chosen}\n```"))
         }
-        () => ModelAnswer::text(AT_A_LOSS),
+        () => ModelAnswer::text(NO_CHOICE),
     })
 }
 
-/// Makes the file of whichever of these tasks a request is about.
-fn worker(cli: &Cli, request: &ModelRequest, tasks: &[&str]) -> ModelAnswer {
-    let is_told = |task: &&&str| request.says(&format!("# Task `{task}`")) || request.says(&format!("# Step `{task}`"));
-    match tasks.iter().find(is_told) {
+/// Creates the file of the task that a request names.
+fn worker(cli: &AgentCli, request: &ModelRequest, tasks: &[&str]) -> ModelAnswer {
+    let is_asked =
+        |task: &&&str| request.says(&format!("# Task `{task}`")) || request.says(&format!("# Step `{task}`"));
+    match tasks.iter().find(is_asked) {
         Some(task) if request.n_results == 0 => (cli.shell)(&format!(
             "printf '{}' > {task}.txt",
             right_line(task).replace('\n', "\\n")
