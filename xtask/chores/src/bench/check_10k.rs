@@ -114,11 +114,8 @@ fn ratio_of_check(text: &str, floor: &mut dyn FnMut()) -> f64 {
     let source = SourceText::new(text);
     let facts = DiskFacts::default();
     let choice = Choice::by_content(&facts);
-    let samples = interleaved(&mut [
-        floor,
-        &mut || {
-            black_box(inspect(&source, &choice).diagnostics.len());
-        },
-    ]);
+    let samples = interleaved(&mut [floor, &mut || {
+        black_box(inspect(&source, &choice).diagnostics.len());
+    }]);
     samples[1].median / samples[0].median
 }
