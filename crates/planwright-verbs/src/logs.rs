@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::cancel::CancelToken;
 use crate::failure::{Failure, Result};
+use crate::plans::linked_plan;
 use crate::run_history::{PAUSE, RunActivity, RunScope, RunStatus, judged, unreadable};
 use crate::text::{count, cut, shown_name};
 use crate::workspace::Workspace;
@@ -136,7 +137,8 @@ pub type LogReceiver<'f> = &'f mut dyn FnMut(LogEntry<'_>) -> ControlFlow<()>;
 /// Lists the logs of a run, or of one task.
 pub fn logs(workspace: &Workspace, request: &LogsRequest) -> Result<LogsReport> {
     let scope = RunScope::of(workspace, request.plan.as_deref())?;
-    let (run, run_state) = match &request.task {
+    let task = request.task.as_ref().map(|task| own_name(&scope, request, task));
+    let (run, run_state) = match &task {
         Some(task) => run_with(&scope, request, task)?,
         None => {
             let run = scope.run(request.run.as_deref())?;
@@ -144,7 +146,7 @@ pub fn logs(workspace: &Workspace, request: &LogsRequest) -> Result<LogsReport> 
             (run, run_state)
         }
     };
-    let tasks = match &request.task {
+    let tasks = match &task {
         Some(task) => std::slice::from_ref(run_state.task(task).ok_or_else(|| unknown(&run, &run_state, task))?),
         None => run_state.tasks(),
     };
@@ -166,6 +168,7 @@ pub fn read_log(
     receive: LogReceiver<'_>,
 ) -> Result<()> {
     let scope = RunScope::of(workspace, request.plan.as_deref())?;
+    let task = &own_name(&scope, request, task);
     let (run, run_state) = match part {
         LogPart::Following => run_to_follow(&scope, request, task, receive)?,
         _ => run_with(&scope, request, task)?,
@@ -326,6 +329,18 @@ fn is_in_plan(run: &SeenRun, task: &str) -> bool {
         linked.plan.tasks()[ix].status.state()
     });
     found.is_some_and(|state| !matches!(state, State::Done | State::Skipped))
+}
+
+/// Returns the name of a task that may be typed as its position in the plan of the last run.
+fn own_name(scope: &RunScope<'_>, request: &LogsRequest, task: &str) -> String {
+    let named = || {
+        let is_position = task.split('.').all(|part| part.parse::<u32>().is_ok());
+        let run = scope.run(request.run.as_deref()).ok().filter(|_| is_position)?;
+        let (linked, _) = linked_plan(&scope.root().join(&run.header.path))?;
+        let task_ix = linked.plan.find_task(task)?;
+        Some(linked.plan.task_name(task_ix).into_owned())
+    };
+    named().unwrap_or_else(|| task.to_owned())
 }
 
 fn chosen<'a>(request: &LogsRequest, run: &SeenRun, task: &'a TaskRun) -> Result<&'a AttemptRun> {

@@ -41,11 +41,17 @@ pub(super) fn value_of(spec: &FieldSpec, typed: &str) -> Result<PlainValue, Prob
         )
     };
     let texts = || {
-        // A JSON list is parsed; otherwise each line is one text.
+        // A JSON list is parsed; otherwise each line is one text, and each name of a file in one line.
         let listed = json::parse(&SourceText::new(typed));
         match listed.document.root().map(PlainValue::of) {
             Some(list @ PlainValue::Array(_)) if listed.diagnostics.is_empty() => list,
             _ if typed.is_empty() => PlainValue::Array(Vec::new()),
+            _ if spec.field == Field::Files && !typed.contains('\n') => PlainValue::Array(
+                typed
+                    .split(',')
+                    .map(|name| PlainValue::String(name.trim().to_owned()))
+                    .collect(),
+            ),
             _ => PlainValue::Array(typed.lines().map(|line| PlainValue::String(line.to_owned())).collect()),
         }
     };

@@ -47,6 +47,10 @@ impl<'t> FenceLine<'t> {
         is_same && self.info.is_empty() && self.indent <= open.indent + 3
     }
 
+    fn is_markdown(&self) -> bool {
+        matches!(self.info.to_ascii_lowercase().as_str(), "markdown" | "md")
+    }
+
     fn fence(&self, whole: Span, body: Span, is_closed: bool) -> CodeFence<'t> {
         let is_end = |c: char| c.is_whitespace() || matches!(c, '{' | ',');
         CodeFence {
@@ -59,9 +63,19 @@ impl<'t> FenceLine<'t> {
     }
 }
 
+/// Returns the fenced blocks of a text. A block of Markdown may hold others with as many marks, as models write them, if all are closed.
 pub(crate) fn fences(text: &str) -> Vec<CodeFence<'_>> {
+    let nested = fences_by(text, true);
+    match nested.last() {
+        Some(last) if !last.is_closed => fences_by(text, false),
+        _ => nested,
+    }
+}
+
+fn fences_by(text: &str, may_nest: bool) -> Vec<CodeFence<'_>> {
     let mut found = Vec::new();
     let mut open: Option<(FenceLine<'_>, usize, usize)> = None;
+    let mut n_inner = 0;
     let mut at = 0;
     for line in text.split_inclusive('\n') {
         let (start, end) = (at, at + line.len());
@@ -71,6 +85,10 @@ pub(crate) fn fences(text: &str) -> Vec<CodeFence<'_>> {
         };
         match &open {
             None => open = Some((fence, start, end)),
+            Some((own, ..)) if may_nest && own.is_markdown() && fence.mark == own.mark && !fence.info.is_empty() => {
+                n_inner += 1;
+            }
+            Some(_) if n_inner > 0 && fence.info.is_empty() => n_inner -= 1,
             Some((own, from, body)) if fence.closes(own) => {
                 found.push(own.fence(Span::new(*from, end), Span::new(*body, start), true));
                 open = None;

@@ -31,6 +31,7 @@ use crate::diagnostic::{Diagnostic, Severity};
 use crate::dialect::id_source::IdSource;
 use crate::dialect::{Choice, Dialect, DiskFacts};
 use crate::inspect::{Inspection, LinkedPlan, inspect, inspect_as};
+use crate::outline;
 use crate::text::SourceText;
 
 /// How many findings a planner's prompt lists.
@@ -78,6 +79,13 @@ pub fn draft(
     } in candidates(answer)
     {
         match adopt(&text, dialect, wish, id_source) {
+            Ok(_) if let Some(message) = left_out(answer, &text, dialect) => {
+                best = Some(Unusable {
+                    reasoning,
+                    ..refused(&text, message.to_owned())
+                });
+                break;
+            }
             Ok(imported) => {
                 return Ok(Drafted {
                     text: imported.text,
@@ -152,6 +160,22 @@ fn converted(
         .chain(losses.map(|loss| loss.to_diagnostic(plan)));
     adopted.notes.splice(0..0, notes);
     Some(adopted)
+}
+
+/// Returns why a list without a marker line is not the whole plan of an answer: it may be an example in it, or a part of one of its texts.
+fn left_out(answer: &str, list: &str, dialect: &'static dyn Dialect) -> Option<&'static str> {
+    if dialect.notation().is_none() || dialect.is_marked(list) {
+        return None;
+    }
+    match outline::read(&SourceText::new(answer), false) {
+        Ok(whole) if whole.tasks.len() > n_tasks_of(list, dialect) => {
+            Some("the answer has more tasks than this list of it")
+        }
+        Err(found) if found.iter().any(|found| found.rule.id == outline::rules::TWO_PLANS.id) => {
+            Some("the answer has more lists than this one")
+        }
+        _ => None,
+    }
 }
 
 /// Returns why an answer is not examined at all.

@@ -144,3 +144,12 @@ fn a_line_passes_whole_groups() {
     check(NESTED, &moved(6, 5), refusal);
     check(NESTED, &moved(1, 4), refusal);
 }
+
+#[test]
+fn a_line_that_leaves_its_heading_takes_no_other_along() {
+    let text = "## A\n\n- [ ] a1\n- [ ] a2\n\nText.\n\n## B\n\n- [ ] b1\n- [ ] b2\n";
+    let moved = |task_ix, to| Edit::Move { task_ix, to };
+    let changed = "-3:- [ ] a1\n-4:- [ ] a2\n-5:\n-6:Text.\n-7:\n-8:## B\n-9:\n-10:- [ ] b1\n\
+                   +3:- [ ] b1\n+4:- [ ] a1\n+5:- [ ] a2\n+6:\n+7:Text.\n+8:\n+9:## B\n+10:";
+    check(text, &moved(2, 0), changed);
+}

@@ -196,6 +196,20 @@ fn a_sound_plan_of_another_dialect_is_converted() {
     }
 }
 
+#[test]
+fn a_box_in_an_example_or_in_a_text_is_not_the_whole_plan() {
+    for answer in [
+        "# T\n\n- [ ] A\n- [ ] B\n\nExample:\n\n```markdown\n- [ ] example\n```\n",
+        "steps:\n- title: one\n  criteria: |\n    - [ ] tests pass\n- title: two\n",
+    ] {
+        let refused = drafted("checklist", answer).expect_err("it is not the plan");
+        assert!(refused.contains("the answer has more"), "{refused}");
+    }
+    let nested = "Plan:\n\n```markdown\n# T\n\n- [ ] A\n  ```bash\n  ls\n  ```\n- [ ] B\n```\n";
+    let plan = drafted("checklist", nested).expect("a plan");
+    assert!(plan.contains("T1: A") && plan.contains("T2: B"), "{plan}");
+}
+
 /// Returns the new text and the difference, or the errors.
 fn replanned(name: &str, old: &str, answer: &str) -> Result<(String, PlanDifference), String> {
     let own = dialect(name);

@@ -23,7 +23,7 @@ pub fn help(command: &str, table: &str) -> String {
     };
     let names: Vec<&str> = installed.iter().map(|preset| preset.name).collect();
     format!(
-        "installed: {}. Name one: {command} --agent {}, or set it in planwright.toml:\n\n    [{table}]\n    agent = \"{}\"",
+        "installed: {}. `planwright init` sets up an agent and verification; or name one: {command} --agent {}, or set it in planwright.toml:\n\n    [{table}]\n    agent = \"{}\"",
         names.join(", "),
         best.name,
         best.name

@@ -352,7 +352,7 @@ fn origin_of(plan: &Plan, place: &PlanPlace) -> Option<PathBuf> {
     plan.head_str(Field::SourcePlan).map(|path| place.root.join(path))
 }
 
-/// The prefix of the keys of tasks without an id.
+/// The prefix of the keys of tasks that are known by their position and words.
 const BY_WORDS: &str = "title ";
 
 /// Returns the key of a task that does not depend on its number: its id, otherwise its words.
@@ -360,10 +360,8 @@ fn key(plan: &Plan, task_ix: usize) -> String {
     let task = &plan.tasks()[task_ix];
     match task.name {
         TaskName::Id(id) => format!("id {}", plan.str(id)),
-        TaskName::Words(_) => {
-            let section = plan.task_str(task, Field::Section).unwrap_or_default();
-            format!("{BY_WORDS}{}\n{section}", plan.task_title(task))
-        }
+        // With other words it is another task.
+        TaskName::Words(name) => format!("words {}", plan.str(name)),
         TaskName::Number(_) | TaskName::Missing => match plan.task_str(task, Field::Id) {
             Some(id) => format!("id {id}"),
             None => {

@@ -37,11 +37,17 @@ pub(crate) fn open_for<'f>(
         id: id.map(str::to_owned),
     };
     let mut journal = Journal::open(files, path.clone(), beginning.clone())?;
-    if !is_own(&journal.history, id)
-        && let Some(moved) = find_moved(files, place, id)
-    {
-        take_along(files, place, &moved, me)?;
-        journal = Journal::open(files, path, beginning)?;
+    if !is_own(&journal.history, id) {
+        let before = journal.history.owner().and_then(|owner| owner.id);
+        if let Some(moved) = find_moved(files, place, id) {
+            take_along(files, place, &moved, me)?;
+            journal = Journal::open(files, path, beginning)?;
+        } else if before.is_some() {
+            // The history of another plan at this path is kept for its return.
+            put_aside(files, place).map_err(|error| journal.failed(error))?;
+            journal = Journal::open(files, path, beginning)?;
+            journal.notices.push(JournalRepair::Identified { from: before });
+        }
     }
     journal.permissions = permissions_like(files, &place.target);
     if let Some(owner) = journal.history.owner() {
@@ -53,15 +59,14 @@ pub(crate) fn open_for<'f>(
 /// Reads the history of a plan. Takes no lock and changes nothing: torn records are omitted, and a moved journal is read at its old place.
 pub(crate) fn history_of(files: &dyn Files, place: &PlanPlace, id: Option<&str>) -> Result<History, JournalError> {
     let path = place.journal();
-    let mut own = read_history(files, &path)?;
+    let own = read_history(files, &path)?;
     if is_own(&own, id) {
         return Ok(own);
     }
-    if let Some(moved) = find_moved(files, place, id) {
-        return read_history(files, &moved.journal);
+    match find_moved(files, place, id) {
+        Some(moved) => read_history(files, &moved.journal),
+        None => Ok(take_apart(&path, Vec::new())?.0),
     }
-    own.is_of_another = true;
-    Ok(own)
 }
 
 fn read_history(files: &dyn Files, path: &Path) -> Result<History, JournalError> {
@@ -87,13 +92,7 @@ fn note_owner(journal: &mut Journal<'_>, owner: JournalHeader, place: &PlanPlace
             to: place.relative.clone(),
         }));
     }
-    if id.is_some() && owner.id.as_deref() != id {
-        if owner.id.is_some() {
-            journal.history.is_of_another = true;
-            journal
-                .notices
-                .push(JournalRepair::Identified { from: owner.id.clone() });
-        }
+    if id.is_some() && owner.id.is_none() {
         journal.first.push(JournalEvent::Identified(IdChangeRecord {
             from: owner.id,
             to: id.map(str::to_owned),
@@ -261,6 +260,12 @@ fn bring(files: &dyn Files, journal: &Path, place: &PlanPlace) -> std::io::Resul
         files.rename(&own, &free_name(files, place))?;
     }
     files.rename(journal, &own)?;
+    files.sync_folder(&place.journals())
+}
+
+/// Keeps the journal of another plan at the same path under a number.
+fn put_aside(files: &dyn Files, place: &PlanPlace) -> std::io::Result<()> {
+    files.rename(&place.journal(), &free_name(files, place))?;
     files.sync_folder(&place.journals())
 }
 

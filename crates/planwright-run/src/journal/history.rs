@@ -21,8 +21,6 @@ pub struct History {
     pub(super) records: Vec<Range<usize>>,
     pub(super) header: Option<JournalHeader>,
     pub(super) version: u32,
-    /// Whether the plan at this path is another one than the recorded one.
-    pub(super) is_of_another: bool,
     /// The number of unfinished bytes at the end.
     pub(super) n_torn: usize,
     /// The changes, computed on first use.
@@ -79,7 +77,6 @@ impl History {
             records: scan.records,
             header: scan.header,
             version: scan.version,
-            is_of_another: false,
             n_torn: 0,
             changes: OnceCell::new(),
         }
@@ -91,7 +88,6 @@ impl History {
         self.bytes.extend(lines.as_bytes());
         self.records.extend(records);
         self.header.get_or_insert_with(|| beginning.clone());
-        self.is_of_another = false;
     }
 
     /// Returns the size of an incomplete record at the end of the journal. It is in progress, or was when the process or the machine
@@ -125,9 +121,15 @@ impl History {
         // The last started move, until it is complete or another record follows.
         let mut leaving: Option<u64> = None;
         for JournalRecord { seq, time, kind } in self.records() {
+            // A move that another record follows did not happen: its process was killed before.
+            if matches!(kind, JournalEvent::Change(_) | JournalEvent::Leaving(_))
+                && let Some(left) = leaving.take().and_then(|seq| changes.get_mut(*places.get(&seq)?))
+                && left.outcome == ChangeOutcome::Pending
+            {
+                left.outcome = ChangeOutcome::Void;
+            }
             let (settled, outcome) = match kind {
                 JournalEvent::Change(change) => {
-                    leaving = None;
                     places.insert(seq, changes.len());
                     let outcome = match change.text {
                         Some(_) => ChangeOutcome::Pending,
@@ -195,9 +197,6 @@ impl History {
     /// Returns the states of tasks that only the journal holds, by the dialect's own names. States of another plan that was at this path
     /// before do not count.
     pub fn task_states(&self) -> BTreeMap<String, JournalTaskState> {
-        if self.is_of_another {
-            return BTreeMap::new();
-        }
         let since = self.records().rev().find_map(|record| match record.kind {
             JournalEvent::Identified(identified) if identified.from.is_some() => Some(record.seq),
             _ => None,

@@ -133,7 +133,7 @@ impl std::fmt::Display for JournalRepair {
             JournalRepair::Identified { from: Some(id) } => {
                 write!(
                     f,
-                    "the plan at this path was `{id}` before; the states of its tasks no longer apply"
+                    "the plan at this path was `{id}` before; its history is kept for it, and this plan begins its own"
                 )
             }
             JournalRepair::Identified { from: None } => f.write_str("the plan has an id now"),

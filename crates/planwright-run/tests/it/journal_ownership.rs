@@ -125,11 +125,15 @@ fn a_different_plan_at_the_same_path_inherits_no_states() {
     assert_eq!(plans.state(&path, "p2").as_deref(), Some("failed"));
     let states = plans.history(&path, "p2").task_states();
     assert_eq!(states["t1"].state.from, None);
-    assert_eq!(
-        plans.history(&path, "p2").changes().len(),
-        2,
-        "the history of the path goes on"
-    );
+    assert_eq!(plans.history(&path, "p2").changes().len(), 1, "it begins its own");
+    // The first plan comes back, as with another branch.
+    plans.write("a.json", "p1");
+    assert_eq!(plans.state(&path, "p1").as_deref(), Some("running"));
+    plans.set(&path, "p1", "done");
+    assert_eq!(plans.history(&path, "p1").changes().len(), 2);
+    plans.write("a.json", "p2");
+    assert_eq!(plans.state(&path, "p2").as_deref(), Some("failed"));
+    assert_eq!(plans.n_journals(), 2);
 }
 
 #[test]

@@ -144,7 +144,12 @@ pub fn init(workspace: &Workspace, request: &InitRequest, observer: &mut dyn Ini
         setup::begin(&folder, &text)?;
     }
     let plans = plans_in(&folder);
-    let next = next_command(agent.as_deref(), has_rules(config) || !every.is_empty(), &plans);
+    let next = next_command(
+        &folder,
+        agent.as_deref(),
+        has_rules(config) || !every.is_empty(),
+        &plans,
+    );
     let report = report_of(&folder, installed, agent, tried, plans, next);
     let texts = files.iter().zip([text.as_str(), IGNORE]);
     let diff = request
@@ -261,7 +266,7 @@ fn existing(
     let every = used(&tried);
     let next = match every.is_empty() {
         false => "add the lines above to planwright.toml; then `planwright plan \"GOAL\"`".to_owned(),
-        true => next_command(agent.as_deref(), has_rules(config), &plans),
+        true => next_command(folder, agent.as_deref(), has_rules(config), &plans),
     };
     let text = read_text(folder.join(CONFIG_FILE)).unwrap_or_default();
     let best = installed.first().filter(|_| agent.is_none());
@@ -308,13 +313,16 @@ fn shown(path: &Path) -> String {
 }
 
 /// Returns the next command: install an agent, create a plan, or run the existing one.
-fn next_command(agent: Option<&str>, is_verified: bool, plans: &[String]) -> String {
+fn next_command(folder: &Path, agent: Option<&str>, is_verified: bool, plans: &[String]) -> String {
     if agent.is_some() && !is_verified {
         return "name a command that verifies the work below [verify] in planwright.toml; then `planwright plan \"GOAL\"`".to_owned();
     }
     match (agent, plans) {
         (None, _) => "name an agent below [run] in planwright.toml".to_owned(),
-        (Some(_), []) => "planwright plan \"GOAL\"".to_owned(),
+        (Some(_), []) => match open_checklists(folder).first() {
+            Some(list) => format!("planwright adopt {}", argument(&list.file)),
+            None => "planwright plan \"GOAL\"".to_owned(),
+        },
         (Some(_), [plan]) => format!("planwright run {}", argument(plan)),
         (Some(_), _) => "planwright list".to_owned(),
     }

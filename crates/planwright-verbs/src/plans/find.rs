@@ -11,8 +11,8 @@ use planwright_run::workspace::slashed;
 use serde::Deserialize;
 
 use super::plan_names::{
-    candidates, exactly_named, is_file_name, named, only, only_plan_of, pointed_at, refuse_closed, with_part_of_title,
-    with_title,
+    candidates, exactly_named, is_file_name, named, only, only_plan_of, pointed_at, refuse_closed,
+    with_part_of_file_name, with_part_of_title, with_title,
 };
 use super::{OpenedPlan, PlanAccess, TaskReasons, archived, open_as, unknown_plan};
 use crate::failure::{Failure, Result};
@@ -204,7 +204,11 @@ fn resolve(workspace: &Workspace, plan: Option<&str>, user: bool, reach: Reach) 
         fitting = with_title(plans.clone(), wanted);
     }
     if fitting.is_empty() {
-        fitting = named(plans.clone(), wanted);
+        // An id may have been made of the title.
+        fitting = match reach {
+            Reach::Removed => with_part_of_file_name(plans.clone(), wanted),
+            _ => named(plans.clone(), wanted),
+        };
     }
     if fitting.is_empty() && reach != Reach::Removed {
         fitting = with_part_of_title(plans, wanted);

@@ -109,7 +109,7 @@ pub(crate) fn wait_words(plan: &Plan, wait: Wait) -> String {
         let status = plan.tasks()[task_ix].status;
         format!(
             "{} ({})",
-            shown_name(&plan.task_name(task_ix)),
+            shown_name(&plan.short_name(task_ix)),
             plan.lifecycle.word(status)
         )
     };

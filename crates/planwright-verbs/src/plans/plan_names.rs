@@ -11,6 +11,7 @@ use planwright_run::revise::take_states;
 use planwright_run::store;
 use planwright_run::workspace::{closed_home, is_pointer, plans_at_home, plans_of_user, root_of, slashed};
 
+use super::open_checklists::open_checklists;
 use crate::failure::{Failure, Result};
 use crate::text::{cut, one_line};
 use crate::workspace::{Workspace, from_here};
@@ -59,8 +60,16 @@ pub(super) fn only_plan_of(
     if let [_] = open.as_slice() {
         return Ok(open.swap_remove(0));
     }
+    let lists = match candidates.is_empty() {
+        true => open_checklists(&root_of(folder)),
+        false => Vec::new(),
+    };
+    let help = match lists.first() {
+        Some(list) => format!("{}; or {CREATE_PLAN}", list.words()),
+        None => CREATE_PLAN.to_owned(),
+    };
     // A named folder stands for its only plan.
-    only(workspace, candidates, none, CREATE_PLAN, named)
+    only(workspace, candidates, none, &help, named)
 }
 
 /// Returns whether all tasks of a plan are done or skipped.
@@ -74,7 +83,7 @@ fn is_finished(path: &Path) -> bool {
 }
 
 /// Returns a plan with its states, and its title; none if it is unreadable.
-pub(super) fn linked_plan(path: &Path) -> Option<(LinkedPlan, String)> {
+pub(crate) fn linked_plan(path: &Path) -> Option<(LinkedPlan, String)> {
     let loaded = store::load(path).ok()?;
     let mut inspection = inspect_file(&loaded.source, Some(path), None).inspection;
     take_states(&mut inspection, path).ok()?;
@@ -146,6 +155,12 @@ pub(super) fn named(candidates: Vec<PathBuf>, wanted: &str) -> Vec<PathBuf> {
             candidates.into_iter().filter(has_part).collect()
         }
     }
+}
+
+/// Returns the plans with a part of a name in that of their file.
+pub(super) fn with_part_of_file_name(mut candidates: Vec<PathBuf>, part: &str) -> Vec<PathBuf> {
+    candidates.retain(|path| stem_of(path).contains(part));
+    candidates
 }
 
 /// Returns the plans with this file name, with or without its extension, or id.

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use planwright_core::plan::Slots;
+use planwright_core::plan::{Plan, Slots};
 use planwright_run::agent_output::environment_of;
 use planwright_run::config::OnProtected;
 use planwright_run::config::units::duration_text;
@@ -66,6 +66,9 @@ pub struct FencePreviewReport {
 #[derive(Serialize)]
 pub struct TaskPreviewReport {
     pub task: String,
+    /// Its position in the plan, if it has no id.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub position: Option<String>,
     pub agent: String,
     /// The commands that would verify it, argument by argument.
     pub verified_by: Vec<Vec<String>>,
@@ -74,6 +77,11 @@ pub struct TaskPreviewReport {
     /// The files and patterns of files that verify it: `on_protected` applies to changes of them.
     pub protected: Vec<String>,
     pub prompt: String,
+}
+
+fn position(plan: &Plan, task_ix: usize) -> Option<String> {
+    let has_no_id = plan.task_id(plan.tasks().get(task_ix)?).is_none();
+    plan.position(task_ix).filter(|_| has_no_id).map(str::to_owned)
 }
 
 /// Returns the prediction of a run. `obstacle` is why it would not start.
@@ -94,6 +102,7 @@ pub(super) fn preview_of(
         } = engine::verification_of(request, book, *task);
         tasks.push(TaskPreviewReport {
             task: name(task),
+            position: position(book.plan(), *task as usize),
             verified_by: commands,
             unverified,
             protected,

@@ -198,7 +198,9 @@ fn draw_prompts(report: &RunPreviewReport, wanted: Option<&str>, output: &mut Ou
         output.remark("--prompts adds the prompts of agents, --prompts=TASK that of one task");
         return;
     };
-    let is_wanted = |task: &&TaskPreviewReport| wanted.is_empty() || task.task == wanted;
+    let is_wanted = |task: &&TaskPreviewReport| {
+        wanted.is_empty() || task.task == wanted || task.position.as_deref() == Some(wanted)
+    };
     let tasks: Vec<&TaskPreviewReport> = report.tasks.iter().filter(is_wanted).collect();
     if tasks.is_empty() {
         output.remark(&format!("no prompt: `{}` would not run", one_line(wanted)));

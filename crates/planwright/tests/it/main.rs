@@ -58,6 +58,8 @@ mod run;
 #[cfg(target_os = "linux")]
 mod run_baseline;
 #[cfg(target_os = "linux")]
+mod run_checklists;
+#[cfg(target_os = "linux")]
 mod run_concurrent_edits;
 #[cfg(target_os = "linux")]
 mod run_crash;

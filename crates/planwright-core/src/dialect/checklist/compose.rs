@@ -38,7 +38,10 @@ impl DialectWriter for ChecklistWriter {
         let is_number = |id: &str| id.bytes().all(|byte| byte.is_ascii_digit());
         let fits = |id: &str| ids::is_own_id(id) && id.len() <= MAX_ID_CHARS && !is_number(id);
         let ids = task_ids(&draft.tasks, fits, |n| format!("T{n}"));
-        report_new_ids(&draft.tasks, &ids, "id", report);
+        let was_number = |task: &DraftTask| task.id.as_deref().is_some_and(is_number);
+        if !draft.tasks.iter().all(was_number) {
+            report_new_ids(&draft.tasks, &ids, "id", report);
+        }
         let head = head(draft, id_source, report);
         let tasks = draft.tasks.iter_mut().enumerate();
         Composed {
@@ -114,6 +117,18 @@ fn head(draft: &mut PlanDraft, id_source: &IdSource<'_>, report: &mut WriterRepo
     members
 }
 
+/// Returns a description without the title at its beginning; none if it begins with something else.
+fn without_title(about: &str, title: &str) -> Option<String> {
+    let rest = about.strip_prefix(title)?;
+    let marks = ["\n", ": ", " – ", " — ", " - ", ". "];
+    let is_end = rest.trim_matches([':', '.', ' ']).is_empty();
+    let rest = marks.iter().find_map(|mark| rest.strip_prefix(mark));
+    match is_end {
+        true => Some(String::new()),
+        false => Some(clean_block(rest?.trim_start_matches(' '))),
+    }
+}
+
 /// Returns the first words of a title as the id of a plan.
 fn usual_id(title: &str) -> String {
     const MAX_CHARS: usize = 40;
@@ -147,8 +162,8 @@ fn compose_task(
         short
     };
     let mut about = clean_block(&body);
-    if one_line(&about) == short {
-        about.clear();
+    if let Some(rest) = without_title(&about, &short) {
+        about = rest;
     }
     report_spaces(Some(task_ix), "notes", notes.as_deref(), report);
     if let Some(notes) = notes.map(|notes| clean_block(&notes)).filter(|notes| !notes.is_empty()) {

@@ -82,6 +82,18 @@ pub(super) enum OddBox {
 impl Lines {
     /// Reads the lines of a text.
     pub(super) fn read(source: &SourceText) -> Self {
+        Lines::read_until(source, |_| false)
+    }
+
+    /// Reads a text as far as needed to know whether it has a task and what its marker line says.
+    pub(super) fn glance(source: &SourceText) -> Self {
+        let may_be_marked = memmem::find(source.as_str().as_bytes(), MARKER.as_bytes()).is_some();
+        Lines::read_until(source, |lines| {
+            !lines.items.is_empty() && (lines.marker.is_some() || !may_be_marked)
+        })
+    }
+
+    fn read_until(source: &SourceText, is_enough: impl Fn(&Lines) -> bool) -> Self {
         let text = source.as_str();
         let mut scanner = Scanner {
             text,
@@ -101,7 +113,7 @@ impl Lines {
         if text[at..].starts_with("---") {
             at = end_of_frontmatter(text, at).unwrap_or(at);
         }
-        while at < text.len() {
+        while at < text.len() && !is_enough(&scanner.lines) {
             let end = memchr(b'\n', &text.as_bytes()[at..]).map_or(text.len(), |n_bytes| at + n_bytes);
             scanner.line(at, end);
             at = end + 1;

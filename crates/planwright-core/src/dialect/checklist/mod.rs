@@ -70,7 +70,7 @@ impl Dialect for Checklist {
     }
 
     fn is_marked(&self, beginning: &str) -> bool {
-        beginning.contains("<!-- planwright") && Lines::read(&SourceText::new(beginning)).marker.is_some()
+        beginning.contains("<!-- planwright") && Lines::glance(&SourceText::new(beginning)).marker.is_some()
     }
 
     fn is_free_form(&self, plan: &Plan) -> bool {
@@ -78,7 +78,7 @@ impl Dialect for Checklist {
     }
 
     fn sniff(&self, input: &DialectInput<'_>) -> Fit {
-        let lines = Lines::read(input.source);
+        let lines = Lines::glance(input.source);
         match (lines.items.is_empty(), Marker::of(input.source, &lines)) {
             (_, Some(marker)) if marker.is_explicit => 97,
             (_, Some(_)) => 95,

@@ -1,6 +1,7 @@
 //! Reads checklists as plans: tasks, groups, the order. What is no task line stays text.
 
 use std::collections::HashMap;
+use std::rc::Rc;
 
 use super::super::{DialectInput, PlanReading};
 use super::PROFILE;
@@ -44,7 +45,7 @@ pub(super) fn read(input: &DialectInput<'_>) -> PlanReading {
     let mut reader = ChecklistReader {
         source,
         variant,
-        found: task_lines(source, &lines, variant),
+        found: task_lines(source, &lines, variant).into(),
         lines,
         builder,
         diagnostics: Vec::new(),
@@ -89,7 +90,7 @@ struct ChecklistReader<'s> {
     source: &'s SourceText,
     variant: Variant,
     lines: Lines,
-    found: Vec<TaggedLine>,
+    found: Rc<[TaggedLine]>,
     builder: PlanBuilder,
     diagnostics: Vec<Diagnostic>,
     /// For each task line, its index among the tasks, or among the groups.
@@ -116,7 +117,7 @@ impl ChecklistReader<'_> {
         let mut positions = Vec::new();
         let mut parents = Vec::new();
         let mut groups = Vec::new();
-        let found = self.found.clone();
+        let found = Rc::clone(&self.found);
         self.builder.reserve(found.len(), 4);
         for (ix, line) in found.iter().enumerate() {
             let position = self.builder.decoded_text(line.item.line, names.position(ix));
@@ -153,7 +154,7 @@ impl ChecklistReader<'_> {
     /// Numbers tasks and groups.
     fn number(&mut self) {
         let (mut n_tasks, mut n_groups) = (0, 0);
-        for line in &self.found {
+        for line in self.found.iter() {
             self.leaf_of.push(n_tasks);
             self.group_of.push(n_groups);
             *(if line.is_group { &mut n_groups } else { &mut n_tasks }) += 1;
@@ -485,9 +486,8 @@ impl ChecklistReader<'_> {
 
     /// Reports what is odd about boxes, groups and numbers.
     fn report(&mut self) {
-        for ix in 0..self.found.len() {
-            let line = self.found[ix].clone();
-            self.report_dependency(&line);
+        for line in Rc::clone(&self.found).iter() {
+            self.report_dependency(line);
         }
         for (span, odd) in &self.lines.odd_boxes {
             let (message, help) = match odd {
@@ -518,7 +518,7 @@ impl ChecklistReader<'_> {
                 Diagnostic::new(&BOX, *span, message).with_help(help)
             });
         }
-        for line in &self.found {
+        for line in self.found.iter() {
             let mark = self.source.slice(line.item.mark);
             let is_known = matches!(mark, " " | "x" | "X") || (mark == "-" && self.variant == Variant::Kiro);
             if !is_known && !line.is_group {

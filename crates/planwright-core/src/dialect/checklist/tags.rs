@@ -150,6 +150,9 @@ fn needs_at_end(text: &str, variant: Variant) -> Option<(usize, Vec<(usize, usiz
 /// Returns the place of parentheses in a title that begin like dependencies.
 pub(super) fn unread_needs(source: &SourceText, title: Span, variant: Variant) -> Option<Span> {
     let text = source.slice(title);
+    if !text.contains('(') {
+        return None;
+    }
     let lower = text.to_ascii_lowercase();
     let words: &[&str] = match variant {
         Variant::Own => &["(needs ", "(depends on "],

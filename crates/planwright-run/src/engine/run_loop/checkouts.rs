@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use planwright_core::agent::CombinedVerdict;
-use planwright_core::plan::{Field, Plan};
+use planwright_core::plan::{Field, Plan, TaskName};
 use planwright_core::text::visible;
 
 use super::super::attempt::RunningAttempt;
@@ -434,12 +434,14 @@ pub(super) fn kept_candidate(attempt: &RunningAttempt, candidate: &Candidate) ->
     }
 }
 
-/// Returns the message of a candidate: the task and its title.
+/// Returns the message of a candidate: the task and its title. A name that was made of the title is left out.
 pub(super) fn commit_message(plan: &Plan, attempt: &RunningAttempt) -> String {
     let title = subject(title_of(plan, attempt.task));
-    match title.is_empty() {
-        true => subject(&attempt.name),
-        false => format!("{}: {title}", subject(&attempt.name)),
+    let name = plan.tasks().get(attempt.task as usize).map(|task| task.name);
+    match (title.is_empty(), name) {
+        (true, _) => subject(&attempt.name),
+        (false, Some(TaskName::Words(_))) => title,
+        (false, _) => format!("{}: {title}", subject(&attempt.name)),
     }
 }
 

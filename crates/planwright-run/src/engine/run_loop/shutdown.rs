@@ -63,7 +63,10 @@ impl RunLoop<'_> {
         let status = self.tasks.schedule.status();
         let ended = self.ended(status);
         let spent = self.all_spent();
-        self.record(RunEvent::RunEnded(ended.clone()))?;
+        // An edit that cannot be read may have changed statuses, and nothing was set back: the next run settles that, as after a crash.
+        if !self.plan_file.edits.is_held() {
+            self.record(RunEvent::RunEnded(ended.clone()))?;
+        }
         self.commit()?;
         self.keep_plan();
         let state = self.recorder.finish(&self.live.place.log());

@@ -96,7 +96,10 @@ impl LineEdits<'_> {
         };
         match len == Some(id.len()) {
             true => Ok(()),
-            false => Err(no_form("the file's ids have another form", span)),
+            false => Err(no_form(
+                "the ids of this file have another form; `planwright set TASK title=…` changes a title",
+                span,
+            )),
         }
     }
 

@@ -15,6 +15,9 @@ impl LineEdits<'_> {
         leaves: &[usize],
         order: &[usize],
     ) -> Result<(), PatchRefusal> {
+        if single_move(order).is_some() && self.is_across(found, leaves, order) {
+            return self.pass_groups(found, leaves, order);
+        }
         let line = |place: usize| leaves.get(place).map(|ix| &found[*ix]);
         for (place, &from) in order.iter().enumerate().filter(|(place, from)| place != *from) {
             let (Some(to), Some(moved)) = (line(place), line(from)) else {
@@ -27,6 +30,13 @@ impl LineEdits<'_> {
             self.replace(to.span(), self.source.slice(moved.span()));
         }
         Ok(())
+    }
+
+    /// Returns whether lines that change places stand below different headings: then one moves, and the others stay.
+    fn is_across(&self, found: &[TaggedLine], leaves: &[usize], order: &[usize]) -> bool {
+        let section = |place: usize| leaves.get(place).map(|ix| found[*ix].item.section);
+        let mut moved = order.iter().enumerate().filter(|(place, from)| place != *from);
+        moved.any(|(place, from)| section(place) != section(*from))
     }
 
     /// Returns whether two lines are of the same group and form.

@@ -238,22 +238,23 @@ impl RunLoop<'_> {
         let renamed = both.filter(|(from, to)| from != to && is_known(from));
         let mut renamed: Vec<RenamedTask> = renamed.map(|(from, to)| RenamedTask::new(from, to)).collect();
         renamed.sort_by(|one, other| one.from.cmp(&other.from));
-        if is_same && names.is_empty() && renamed.is_empty() {
+        let fields = self.edited_fields(edited);
+        if is_same && names.is_empty() && renamed.is_empty() && fields.is_empty() {
             return None;
         }
         let edits = [("without", gone), ("with the new", come)];
         let edits = edits.iter().filter(|(_, names)| !names.is_empty());
         let edits: Vec<String> = edits.map(|(how, names)| format!(" {how} {}", listed(names))).collect();
-        let fields = and_more(self.edited_fields(edited).into_iter());
+        let fields = and_more(fields.into_iter());
         let fields = match fields.is_empty() {
             true => String::new(),
             false => format!(": {fields}"),
         };
         let edits = format!("{}{fields}", edits.join(" and"));
         let what = match (is_same, names.is_empty()) {
-            (true, false) => format!("another process moved {}", where_to(&names, &states)),
+            (true, false) if fields.is_empty() => format!("another process moved {}", where_to(&names, &states)),
             (_, true) => format!("the plan was edited{edits}"),
-            (false, false) => format!("the plan was edited{edits}; {}", where_to(&names, &states)),
+            (_, false) => format!("the plan was edited{edits}; {}", where_to(&names, &states)),
         };
         let verbs = moved.iter().map(|&(task, to)| MovedTask {
             task: new.name(task).to_owned(),

@@ -22,7 +22,10 @@ pub(super) fn open_workplace(
     recovered: &Recovered,
 ) -> Result<(WorkLocation, Vec<String>), RunError> {
     if isolation.mode == IsolationMode::Shared {
-        let repository = Repository::around(&snapshot.place().root).ok().flatten();
+        let root = &snapshot.place().root;
+        let repository = Repository::around(root).ok().flatten();
+        // A repository that ignores the folder does not know what changes in it.
+        let repository = repository.filter(|repository| !repository.is_ignored(root).unwrap_or(false));
         let has_branch = request.options.flags.branch.is_some();
         let remark = has_branch.then(|| "tasks share the folder, so that --branch has no effect".to_owned());
         return Ok((WorkLocation::Shared(repository), remark.into_iter().collect()));
