@@ -168,7 +168,7 @@ fn begins_as_data(text: &str) -> bool {
 }
 
 /// Returns whether a text is YAML from its first line to its last, with keys at the root.
-fn is_sound_yaml(text: &str) -> bool {
+pub(super) fn is_sound_yaml(text: &str) -> bool {
     let mut lines = text.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
     if !lines.next().is_some_and(yaml::is_member_line) {
         return false;

@@ -24,7 +24,7 @@
 //! assert!(finding_list(&unusable.text, &unusable.findings).contains("has no `description`"));
 //! ```
 
-use super::answer::{AnswerCandidate, MAX_ANSWER_BYTES, candidates};
+use super::answer::{AnswerCandidate, MAX_ANSWER_BYTES, candidates, is_sound_yaml};
 use crate::convert::rules::{CHANGED, REFUSED};
 use crate::convert::{ConversionOptions, Imported, LossKind, PlanningRequest, adopt, convert};
 use crate::diagnostic::{Diagnostic, Severity};
@@ -166,6 +166,9 @@ fn converted(
 fn left_out(answer: &str, list: &str, dialect: &'static dyn Dialect) -> Option<&'static str> {
     if dialect.notation().is_none() || dialect.is_marked(list) {
         return None;
+    }
+    if is_sound_yaml(list.trim()) {
+        return Some("the answer has more than boxes: they are in the texts of its data");
     }
     match outline::read(&SourceText::new(answer), false) {
         Ok(whole) if whole.tasks.len() > n_tasks_of(list, dialect) => {

@@ -205,7 +205,10 @@ impl PlanSnapshot {
             seen.journal = None;
         }
         self.seen = seen;
-        self.text = if was_known { text.clone() } else { before.clone() };
+        // Otherwise the text that was read stays, so that the next check finds the difference even if nothing was written.
+        if was_known {
+            self.text = text.clone();
+        }
     }
 
     /// Returns whether another process may have changed the plan since. Cheap; errs only by returning true.

@@ -43,7 +43,7 @@ pub fn run_plan(
     };
     let exit = versions.run()?;
     if let Some(folder) = &request.copy_to {
-        workspace.remark(&format!("the answer is in {}", folder.display()));
+        workspace.remark(&format!("the plan and the work are in {}", folder.display()));
     }
     Ok(RunPlanReport {
         schema_version: "planwright.run/v1",

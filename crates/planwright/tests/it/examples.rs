@@ -297,7 +297,11 @@ fn a_copy_is_run_and_the_original_stays() {
     let ran = sandbox.run(&["run", "--copy-to", "out/first", "clido", "--max-tasks", "1"]);
     assert_eq!(ran.status, Some(1), "{}", ran.text());
     assert!(ran.stderr.contains("copied 9 files to out/first"), "{}", ran.text());
-    assert!(ran.stderr.contains("the answer is in out/first"), "{}", ran.text());
+    assert!(
+        ran.stderr.contains("the plan and the work are in out/first"),
+        "{}",
+        ran.text()
+    );
     assert!(sandbox.path().join("out/first/src/limit.rs").is_file());
     assert!(sandbox.path().join("out/first/.planwright").is_dir());
     let ran = sandbox.run(&["run", "--copy-to", "out/first", "clido"]).exits(0);
