@@ -33,6 +33,7 @@ mod part;
 mod proposal;
 mod regressions;
 pub mod rewrite;
+mod task_edits;
 pub mod tasks;
 mod typed;
 

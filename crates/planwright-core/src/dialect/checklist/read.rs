@@ -220,6 +220,30 @@ impl ChecklistReader<'_> {
     }
 
     fn task(&mut self, line: &TaggedLine, names: &ChecklistNames, ix: usize, context: &GroupContext<'_>) {
+        let mut entries = self.entries_of_line(line, context);
+        self.add_details(line, &mut entries);
+        let dependencies = self.dependencies_of(line, context);
+        let is_optional = line.item.star.is_some() || self.is_in_optional_group(line);
+        let builder = &mut self.builder;
+        let task_ix = builder.task(line.span(), entries, dependencies);
+        let name = match line.tags.id {
+            Some(id) => TaskName::Id(builder.bare_text(id)),
+            None => TaskName::Words(builder.decoded_text(line.tags.title, names.name(ix))),
+        };
+        let status = match self.source.slice(line.item.mark) {
+            "x" | "X" => Status::Done,
+            "-" if self.variant == Variant::Kiro => Status::Running,
+            _ => Status::Pending,
+        };
+        let task = builder.task_mut(task_ix);
+        task.name = name;
+        task.status = status;
+        task.status_span = line.item.mark;
+        task.held = is_optional;
+    }
+
+    /// Returns the fields that a task has from its own line and from the groups around it.
+    fn entries_of_line(&mut self, line: &TaggedLine, context: &GroupContext<'_>) -> Vec<FieldEntry> {
         let groups = self.groups_around(line);
         let mut entries = Vec::with_capacity(6);
         let mut add = |field, value| entries.push(FieldEntry { field, value });
@@ -228,9 +252,8 @@ impl ChecklistReader<'_> {
         if let Some(star) = line.item.star {
             add(Field::Skip, FieldValue::True(star));
         }
-        let id = line.tags.id.map(|id| builder.bare_text(id));
-        if let Some(id) = id {
-            add(Field::Id, FieldValue::Text(id));
+        if let Some(id) = line.tags.id {
+            add(Field::Id, FieldValue::Text(builder.bare_text(id)));
         }
         if let Some(parallel) = line.tags.parallel {
             add(Field::Parallelizable, FieldValue::True(parallel));
@@ -244,12 +267,6 @@ impl ChecklistReader<'_> {
             Some(plain) => builder.decoded_text(line.tags.title, &plain),
         };
         add(Field::Title, FieldValue::Text(title));
-        if let Some(description) = &line.details.description {
-            add(
-                Field::Description,
-                FieldValue::Text(builder.decoded_text(description.span, &description.text)),
-            );
-        }
         let section = line.item.heading.and_then(|heading| context.sections[heading]);
         let section = match (section, groups) {
             (section, None) => section,
@@ -265,59 +282,47 @@ impl ChecklistReader<'_> {
         if let Some(text) = context.group_text {
             add(Field::SectionText, FieldValue::Text(text));
         }
+        entries
+    }
+
+    /// Adds the fields that a task has from the lines below it.
+    fn add_details(&mut self, line: &TaggedLine, entries: &mut Vec<FieldEntry>) {
+        let builder = &mut self.builder;
+        let mut add = |field, value| entries.push(FieldEntry { field, value });
+        if let Some(description) = &line.details.description {
+            let text = builder.decoded_text(description.span, &description.text);
+            add(Field::Description, FieldValue::Text(text));
+        }
         let criteria = &line.details.criteria;
         if let (Some(first), Some(last)) = (criteria.first(), criteria.last()) {
-            let items: Vec<FieldValue> = criteria
-                .iter()
-                .map(|criterion| FieldValue::Text(builder.decoded_text(criterion.span, &criterion.text)))
-                .collect();
-            add(
-                Field::Criteria,
-                FieldValue::List(builder.list(first.span.to(last.span), items)),
-            );
+            let items = criteria.iter();
+            let items = items.map(|item| FieldValue::Text(builder.decoded_text(item.span, &item.text)));
+            let items: Vec<FieldValue> = items.collect();
+            let list = builder.list(first.span.to(last.span), items);
+            add(Field::Criteria, FieldValue::List(list));
         }
         if let Some(files) = &line.details.files {
-            let items: Vec<FieldValue> = files
-                .items
-                .iter()
-                .map(|file| FieldValue::Text(builder.bare_text(*file)))
-                .collect();
-            let span = files.items.first().copied().unwrap_or_default().to(files
-                .items
-                .last()
-                .copied()
-                .unwrap_or_default());
-            add(Field::Files, FieldValue::List(builder.list(span, items)));
+            let items = files.items.iter();
+            let items = items.map(|file| FieldValue::Text(builder.bare_text(*file)));
+            let items: Vec<FieldValue> = items.collect();
+            let ends = files.items.first().zip(files.items.last());
+            let span = ends.map_or(Span::default(), |(first, last)| first.to(*last));
+            let list = builder.list(span, items);
+            add(Field::Files, FieldValue::List(list));
         }
+    }
+
+    /// Returns the dependencies of a task and of the groups around it.
+    fn dependencies_of(&mut self, line: &TaggedLine, context: &GroupContext<'_>) -> Vec<Dependency> {
         let needs = self.needs_with_groups(line);
-        let builder = &mut self.builder;
-        let dependencies: Vec<Dependency> = needs
-            .iter()
-            .map(|&span| Dependency {
-                span,
-                target: match context.group_ids.get(self.source.slice(span)) {
-                    Some(group) => DependencyTarget::Group(*group),
-                    None => DependencyTarget::Id(builder.bare_text(span)),
-                },
-            })
-            .collect();
-        let is_optional = line.item.star.is_some() || self.is_in_optional_group(line);
-        let builder = &mut self.builder;
-        let task_ix = builder.task(line.span(), entries, dependencies);
-        let name = match id {
-            Some(id) => TaskName::Id(id),
-            None => TaskName::Words(builder.decoded_text(line.tags.title, names.name(ix))),
-        };
-        let status = match self.source.slice(line.item.mark) {
-            "x" | "X" => Status::Done,
-            "-" if self.variant == Variant::Kiro => Status::Running,
-            _ => Status::Pending,
-        };
-        let task = builder.task_mut(task_ix);
-        task.name = name;
-        task.status = status;
-        task.status_span = line.item.mark;
-        task.held = is_optional;
+        let dependencies = needs.iter().map(|&span| Dependency {
+            span,
+            target: match context.group_ids.get(self.source.slice(span)) {
+                Some(group) => DependencyTarget::Group(*group),
+                None => DependencyTarget::Id(self.builder.bare_text(span)),
+            },
+        });
+        dependencies.collect()
     }
 
     /// Returns the groups around a task, from the inside out.
