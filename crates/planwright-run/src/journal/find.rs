@@ -65,7 +65,9 @@ pub(crate) fn history_of(files: &dyn Files, place: &PlanPlace, id: Option<&str>)
     }
     match find_moved(files, place, id) {
         Some(moved) => read_history(files, &moved.journal),
-        None => Ok(take_apart(&path, Vec::new())?.0),
+        // It is that of another plan, and stays as it is.
+        None if own.owner().is_some() => Ok(take_apart(&path, Vec::new())?.0),
+        None => Ok(own),
     }
 }
 
