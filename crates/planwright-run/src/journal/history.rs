@@ -197,13 +197,25 @@ impl History {
     /// Returns the states of tasks that only the journal holds, by the dialect's own names. States of another plan that was at this path
     /// before do not count.
     pub fn task_states(&self) -> BTreeMap<String, JournalTaskState> {
+        self.states_after(None)
+    }
+
+    /// Returns the same for the present text of the plan: a change that a kill left open counts if it is in the text.
+    pub fn task_states_in(&self, text: &str) -> BTreeMap<String, JournalTaskState> {
+        let open = self.pending().filter(|(_, change)| change.after == Digest::of(text));
+        self.states_after(open.map(|(seq, _)| seq))
+    }
+
+    /// `open` is an open change that is in the file.
+    fn states_after(&self, open: Option<u64>) -> BTreeMap<String, JournalTaskState> {
         let since = self.records().rev().find_map(|record| match record.kind {
             JournalEvent::Identified(identified) if identified.from.is_some() => Some(record.seq),
             _ => None,
         });
         let mut states = BTreeMap::new();
         for past in self.changes() {
-            if past.outcome != ChangeOutcome::Landed || past.seq < since.unwrap_or(0) {
+            let is_landed = past.outcome == ChangeOutcome::Landed || Some(past.seq) == open;
+            if !is_landed || past.seq < since.unwrap_or(0) {
                 continue;
             }
             for state in &past.change.states {

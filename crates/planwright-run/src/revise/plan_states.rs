@@ -24,7 +24,7 @@ pub fn take_states(inspection: &mut Inspection, path: &Path) -> Result<BTreeMap<
         path,
         id: id.as_deref(),
     })?;
-    let known = history.task_states();
+    let known = history.task_states_in(inspection.source.as_str());
     let state_of = |name: &str| known.get(name).and_then(|known| State::from_word(&known.state.to));
     linked.plan.take_states(state_of);
     if may_be_offered(&linked.plan) {
